@@ -66,9 +66,11 @@ struct Life: Codable, Sendable {
         var ahead: Int64 = 0
         /// Whether the command line does it; nil for the library.
         var isTyped: Bool?
+        /// Whether it happens to the other store of a life with two; nil for the first store, or for both.
+        var isOther: Bool?
 
         /// A word for the trace.
-        var word: String { (isTyped == true ? "moult " : "") + action.word }
+        var word: String { (isOther == true ? "other " : "") + (isTyped == true ? "moult " : "") + action.word }
     }
 
     struct StepFault: Codable, Sendable {
@@ -124,6 +126,10 @@ struct Life: Codable, Sendable {
         case ask(to: Int)
         /// A second store, of another version, follows the store.
         case mirror(MirrorAct)
+        /// An app opens both stores of a life with two, saves objects in one context, and reads all that there are.
+        case saveBoth(API, [Change])
+        /// An app with a later version opens both stores, which migrates them, and reads every object.
+        case migrateBoth(to: Int, API)
     }
 
     /// What is wrong with a store.
@@ -193,7 +199,16 @@ extension Life.Action {
     /// Whether it is a program's, whose writes are not read again and compared.
     var isOfProgram: Bool {
         switch self {
-        case .save, .look, .open, .close, .begin, .commit, .read, .spoilText, .trimHistory, .mirror(.visit): true
+        case .save, .look, .open, .close, .begin, .commit, .read, .spoilText, .trimHistory, .mirror(.visit), .saveBoth:
+            true
+        default: false
+        }
+    }
+
+    /// Whether it happens to both stores of a life with two.
+    var isOfBoth: Bool {
+        switch self {
+        case .saveBoth, .migrateBoth: true
         default: false
         }
     }
@@ -202,7 +217,7 @@ extension Life.Action {
     var changes: [Change]? {
         get {
             switch self {
-            case .save(_, let changes), .begin(_, let changes): changes
+            case .save(_, let changes), .begin(_, let changes), .saveBoth(_, let changes): changes
             default: nil
             }
         }
@@ -210,6 +225,7 @@ extension Life.Action {
             switch self {
             case .save(let api, _): self = .save(api, newValue ?? [])
             case .begin(let api, _): self = .begin(api, newValue ?? [])
+            case .saveBoth(let api, _): self = .saveBoth(api, newValue ?? [])
             default: break
             }
         }
@@ -219,7 +235,7 @@ extension Life.Action {
 // MARK: - Faults in a file
 
 extension Life.Step: Codable {
-    private enum Key: String, CodingKey { case action, fault, ahead, isTyped }
+    private enum Key: String, CodingKey { case action, fault, ahead, isTyped, isOther }
 
     init(from decoder: any Decoder) throws {
         let box = try decoder.container(keyedBy: Key.self)
@@ -228,7 +244,8 @@ extension Life.Step: Codable {
             action: try box.decode(Life.Action.self, forKey: .action),
             faults: try alone.map { [$0] } ?? box.decodeIfPresent([Life.StepFault].self, forKey: .fault) ?? [],
             ahead: try box.decode(Int64.self, forKey: .ahead),
-            isTyped: try box.decodeIfPresent(Bool.self, forKey: .isTyped))
+            isTyped: try box.decodeIfPresent(Bool.self, forKey: .isTyped),
+            isOther: try box.decodeIfPresent(Bool.self, forKey: .isOther))
     }
 
     /// One fault is written alone, as in older lives.
@@ -239,6 +256,7 @@ extension Life.Step: Codable {
         if faults.count > 1 { try box.encode(faults, forKey: .fault) }
         try box.encode(ahead, forKey: .ahead)
         try box.encodeIfPresent(isTyped, forKey: .isTyped)
+        try box.encodeIfPresent(isOther, forKey: .isOther)
     }
 }
 

@@ -7,15 +7,16 @@ import MoultStore
 struct LifeGround {
     private let life: Life
     private let version: ModelVersion
+    private let isOther: Bool
 
     init(_ life: Life, _ history: ModelHistory) {
         self.life = life
-        version = history.held(0)
+        (version, isOther) = (history.held(0), history.isOther)
     }
 
     func make(at path: String) throws {
         let ground = life.ground
-        let uuid = String(format: "00000000-0000-4000-8000-%012llX", life.seed & 0xFFFF_FFFF_FFFF)
+        let uuid = String(format: "00000000-0000-400\(isOther ? 1 : 0)-8000-%012llX", life.seed & 0xFFFF_FFFF_FFFF)
         try StoreCreator(version, history: ground.hasHistory, uuid: uuid).make(at: path)
         let system = POSIXSystem()
         try system.setMode(ground.rights, of: path)

@@ -22,6 +22,9 @@ extension LifeRun {
         var version = now.version
         switch action {
         case .save(let api, _): guard app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else { return false }
+        case .saveBoth(let api, _):
+            guard api != .objects, let beside else { return false }
+            if beside.writesOwnFiles(.save(api, [])) { return true }
         case .commit: guard rival.map({ !($0.program is ObjectsProgram) }) ?? false else { return false }
         case .mirror(.visit(_, let api)):
             guard api != .objects, let mirror else { return false }

@@ -207,16 +207,16 @@ extension LifeRun {
             return last
         case .container:
             guard app == nil else { return now }
-            try CoreDataProgram.migrate(
-                store, to: history.versions.versions[target], of: history.versions, history.registry,
-                Answers(answers), configuration: history.configuration, on: disk.system)
+            try CoreDataProgram(
+                migrating: [(place(target), Answers(answers))], to: history.versions.versions[target],
+                of: history.versions, history.registry, on: disk.system
+            ).close()
             return last
         case .swiftData where history.isPlain:
             guard app == nil else { return now }
-            let given = answers.compactMap { answer in
-                history.versions.position(named: answer.to).map { DynamicModels.answer(answer, position: $0) }
-            }
-            try SwiftDataProgram.migrate(store, to: target, given, on: disk.system)
+            try SwiftDataProgram.migrate(
+                [place(target)] + (beside.map { [$0.place(target)] } ?? []), to: target,
+                DynamicModels.answers(answers, in: history.versions), on: disk.system)
             // A container keeps history from then on.
             var last = last
             last.transactions = nil
@@ -238,7 +238,7 @@ extension LifeRun {
     }
 
     /// The path of the store that a migration to a version makes in place of changing this one.
-    private func newFile(_ target: Int) -> String { "\(field)/temporary/into \(target).sqlite" }
+    private func newFile(_ target: Int) -> String { "\(field)/temporary/\(prefix)into \(target).sqlite" }
 
     /// Examines and removes a store that has its path. What a run that died left beside it, the next run removes.
     private func settleNewFile(_ path: String, _ last: Snapshot) throws {

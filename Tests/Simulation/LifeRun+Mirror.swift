@@ -48,7 +48,8 @@ extension LifeRun {
         guard !policies.contains(where: { $0.splits == true }) else { return Work { nil } }
         let answers = try history.path(from: now.version, to: target, keepsReturned: false).answers
         guard let last = way(to: target).last else { return Work { nil } }
-        let second = Mirror(path: "\(field)/Second.sqlite", target: target, answers: answers, state: unhistoric(last))
+        let path = "\(field)/\(prefix)Second.sqlite"
+        let second = Mirror(path: path, target: target, answers: answers, state: unhistoric(last))
         return Work(
             refusals: unfit(last), mustBeRefused: last.conflict == .mustRefuse, second: second
         ) {

@@ -107,7 +107,7 @@ extension LifeRun {
     /// - Parameter known: the names of the backups before the step.
     func noteRun(after before: Snapshot, _ ending: Ending, hit: Bool, known: Set<String>) {
         switch action {
-        case .migrate, .downgrade, .repair, .mend, .putBack, .move, .mirror: break
+        case .migrate, .migrateBoth, .downgrade, .repair, .mend, .putBack, .move, .mirror: break
         default: return
         }
         switch ending {
@@ -148,6 +148,36 @@ extension LifeRun {
             }
         default: throw LifeFailure(kind: "did nothing", words: "on the way back to \(name(target)): \(said.way)")
         }
+    }
+}
+
+extension LifeRun {
+    /// What a step does, and what the reference says of it.
+    struct Work {
+        /// The state that the work leads to; nil if it changes nothing.
+        var new: Snapshot?
+        /// Other states that a fault may leave.
+        var between: [Snapshot] = []
+        /// The codes of the refusals that the state gives a reason for.
+        var refusals: Set<String> = []
+        /// Whether it has to be refused.
+        var mustBeRefused = false
+        /// States that a refusal may leave.
+        var reached: [Snapshot] = []
+        /// What the work leads the second store of a mirror to; nil if it leaves it as it is.
+        var second: Mirror?
+        /// Whether it ends the mirror.
+        var endsMirror = false
+        /// What the work leads the other store to, once it is done; nil if it has nothing to do with it.
+        var beside: (() -> Snapshot)?
+        /// Examines and removes what it has made at a path of its own: all of it is there, or nothing.
+        var settleOutput: () throws -> Void = {}
+        /// Ends what a fault has left half done, and finds the state of the store; nil if it is one of those above.
+        var settleStore: () throws -> Snapshot? = { nil }
+        /// Does it.
+        ///
+        /// - Returns: the state that the store must have now; nil for ``new``.
+        var body: () throws -> Snapshot?
     }
 }
 

@@ -147,7 +147,11 @@ extension LifeRun {
             given[model.root(of: old), default: 0] = max(given[model.root(of: old)] ?? 0, key)
         }
         let isDowngrade = if case .downgrade = action { true } else { false }
-        let isMigrated = if case .migrate = action { now.version >= before.version } else { false }
+        let isMigrated =
+            switch action {
+            case .migrate, .migrateBoth: now.version >= before.version
+            default: false
+            }
         given = given.filter { number, _ in
             // Only backups, which a downgrade does not read, have the counter of an entity that the newer version lacks.
             if isDowngrade { return self.model(before.version).entity(number) != nil }
@@ -205,6 +209,7 @@ extension LifeRun {
     private func checkFiles(namedBefore: Set<String>) throws {
         switch action {
         case .rollBack, .downgrade: break
+        case .migrateBoth(_, .coreData): break
         case .migrate(_, let way, _): guard [.plain, .normalised, .container].contains(way) else { return }
         default: return
         }

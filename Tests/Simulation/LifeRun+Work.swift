@@ -97,9 +97,8 @@ extension LifeRun {
             var trimmed = now
             if now.transactions != nil { trimmed.transactions = trim.left(of: saves).count }
             return Work(new: trimmed, refusals: locks) {
-                let program = try ObjectsProgram(
-                    self.store, self.history.versions.versions[self.now.version].model,
-                    configuration: self.history.configuration, on: self.disk.system)
+                let model = self.history.versions.versions[self.now.version].model
+                let program = try ObjectsProgram([self.place()], model, on: self.disk.system)
                 defer { program.close() }
                 try program.trimHistory(trim)
                 return nil
@@ -115,31 +114,22 @@ extension LifeRun {
         case .bar(let barrier, let entity): return barring(barrier, at: entity)
         case .retune:
             // What is on its way, or follows, was planned with the model before; SwiftData reads a class once.
-            let isFree = mirror == nil && app == nil && paused == nil && !now.isDeferred && !history.isPlain
             return Work {
-                if isFree { try self.retune() }
+                if self.mayRetune, self.beside?.mayRetune != false { try self.retune() }
                 return nil
             }
         case .ask(let target): return asking(target)
         case .mirror(let act): return try mirroring(act)
+        case .saveBoth(let api, let changes): return savingBoth(changes, api)
+        case .migrateBoth(let target, let api): return try migratingBoth(to: target, api)
         }
+    }
+
+    private var mayRetune: Bool {
+        mirror == nil && app == nil && rival == nil && paused == nil && !now.isDeferred && !history.isPlain
     }
 
     // MARK: - Programs
-
-    /// - Parameter second: the path and the version of another store.
-    func program(_ api: API, over second: (path: String, version: Int)? = nil) throws -> any Program {
-        let (store, version) = second ?? (store, now.version)
-        let model = history.versions.versions[version].model
-        switch api {
-        case .objects:
-            return try ObjectsProgram(store, model, configuration: history.configuration, on: disk.system)
-        case .swiftData where history.isPlain:
-            return try SwiftDataProgram(store, version: version, on: disk.system)
-        case .coreData, .swiftData:
-            return try CoreDataProgram(store, model, configuration: history.configuration, on: disk.system)
-        }
-    }
 
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
         let model = model()

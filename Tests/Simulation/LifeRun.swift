@@ -43,6 +43,9 @@ final class LifeRun {
     }
 
     let life: Life
+    /// The run of the other store, where the life has two: that of the first store has the second's, which knows it.
+    private(set) var other: LifeRun?
+    private weak var first: LifeRun?
     private(set) var history: ModelHistory
     /// The models and the versions as the store has them: the entities of its configuration.
     private(set) var models: [HistoryModel]
@@ -106,6 +109,8 @@ final class LifeRun {
     private(set) var armed: Set<Fault.Kind> = []
     /// Whether the store is damaged, and has no backup.
     var hasEnded = false
+    /// The number of times that a fault has met work of Moult's own.
+    var faulted = 0
 
     private(set) var trace: [String] = []
     var tally: [String: Int] = [:]
@@ -115,31 +120,51 @@ final class LifeRun {
     private(set) var allocations: [String: Int] = [:]
 
     /// - Parameter folder: a folder without links that does not exist yet.
-    init(_ life: Life, in folder: String) throws {
-        self.life = life
-        history = try ModelHistory(life.models, stages: life.stages, mappings: life.mappings)
+    convenience init(_ life: Life, in folder: String) throws {
+        let history = try ModelHistory(life.models, stages: life.stages, mappings: life.mappings)
         guard !history.models.isEmpty else { throw WitnessFailure("a life without a version") }
-        models = history.models.map(\.held)
+        var rest = history
+        rest.isOther = true
+        let (system, field) = (POSIXSystem(), folder + "/field")
+        WatchedVFS.seedRandomness(life.seed)
+        try system.makeFolder(folder)
+        try system.makeFolder(field)
+        try system.makeFolder(field + "/temporary")
+        // A store of a gigabyte is enough.
+        let parts = history.isDivided && life.profile != .long ? [history, rest] : [history]
+        for part in parts { try LifeGround(life, part).make(at: "\(field)/\(Self.title(part)).sqlite") }
+        let disk = try FaultDisk(field, nil, lie: life.plant == .lyingDisk ? .everywhere : .none)
+        try disk.attach()
+        try self.init(life, history, in: folder, disk)
+        if history.isPlain { try checkClasses() }
+        try settle([now], copied: [], isDone: false, isDamageAllowed: false)
+        guard parts.count > 1 else { return }
+        let second = try LifeRun(life, rest, in: folder, disk)
+        (other, second.first) = (second, self)
+        try second.settle([second.now], copied: [], isDone: false, isDamageAllowed: false)
+    }
+
+    private init(_ life: Life, _ history: ModelHistory, in folder: String, _ disk: FaultDisk) throws {
+        (self.life, self.history, self.disk) = (life, history, disk)
+        models = history.parts
         versions = history.models.indices.map(history.held)
         root = folder
         field = root + "/field"
-        store = field + "/Life.sqlite"
-        WatchedVFS.seedRandomness(life.seed)
-        try system.makeFolder(root)
-        try system.makeFolder(field)
-        try system.makeFolder(field + "/temporary")
-        try LifeGround(life, history).make(at: store)
-        disk = try FaultDisk(field, nil, lie: life.plant == .lyingDisk ? .everywhere : .none)
-        try disk.attach()
-        if history.isPlain { try checkClasses() }
+        store = "\(field)/\(Self.title(history)).sqlite"
         now.transactions = life.ground.hasHistory ? 0 : nil
-        try settle([now], copied: [], isDone: false, isDamageAllowed: false)
     }
+
+    /// The name of a store's file.
+    private static func title(_ history: ModelHistory) -> String { history.isOther ? "Other" : "Life" }
+    /// What the names begin with of whatever else the run makes in its folder.
+    var prefix: String { history.isOther ? "other " : "" }
+    /// The run of the store beside this one, where the life has two.
+    var beside: LifeRun? { first ?? other }
 
     /// SwiftData's classes have to be the models of the life.
     private func checkClasses() throws {
-        DynamicModels.describe(models)
-        for (version, known) in versions.enumerated() {
+        DynamicModels.describe(history.models)
+        for (version, known) in history.versions.versions.enumerated() {
             let schema = Schema(versionedSchema: DynamicModels.schema(version))
             let made = ModelVersion(names: ["made"], model: try schema.managedObjectModel())
             guard made.hashes.entities == known.hashes.entities else {
@@ -155,20 +180,31 @@ final class LifeRun {
         let hashes = versions.map(\.hashes.entities)
         var changed = history.models
         changed[now.version].retune()
-        history = try ModelHistory(
+        let retuned = try ModelHistory(
             changed, stages: Array(history.stages.values), mappings: Array(history.mappings.values))
-        models = history.models.map(\.held)
-        versions = history.models.indices.map(history.held)
+        try take(retuned)
+        try beside?.take(retuned)
         guard versions.map(\.hashes.entities) == hashes else {
             throw LifeFailure(kind: "hashes differ", words: "after a change that no hash sees")
         }
+    }
+
+    private func take(_ retuned: ModelHistory) throws {
+        let isOther = history.isOther
+        history = retuned
+        history.isOther = isOther
+        models = history.parts
+        versions = history.models.indices.map(history.held)
         // The command line reads the models again.
         commands = nil
-        try system.removeTree(root + "/command")
+        try system.removeTree(commandFolder)
     }
+
+    var commandFolder: String { "\(root)/\(prefix)command" }
 
     func end() {
         letGo()
+        other?.letGo()
         disk.detach()
         WatchedVFS.seedRandomness(nil)
         _ = try? system.removeTree(root)
@@ -203,7 +239,7 @@ final class LifeRun {
     func run(_ step: Life.Step) throws {
         number += 1
         do {
-            try live(step)
+            if step.isOther == true, let other { try pass(step, to: other) } else { try live(step) }
         } catch var failure as LifeFailure {
             failure.step = number
             throw failure
@@ -212,8 +248,29 @@ final class LifeRun {
         }
     }
 
+    /// Lets the run of the other store do a step.
+    private func pass(_ step: Life.Step, to other: LifeRun) throws {
+        other.follow(self)
+        defer { (ahead, hasLostPower) = (other.ahead, other.hasLostPower) }
+        let lines = other.trace.count
+        try other.live(step)
+        trace += other.trace[lines...]
+        tally.merge(other.tally) { $0 + $1 }
+        other.tally = [:]
+    }
+
+    /// Takes over the machine, and what befalls it, from the run of the other store.
+    func follow(_ run: LifeRun) {
+        (number, ahead, hasLostPower) = (run.number, run.ahead, run.hasLostPower)
+        (action, armed, isTyped) = (run.action, run.armed, false)
+    }
+
     private func live(_ step: Life.Step) throws {
         guard !hasEnded else { return }
+        if step.action.isOfBoth {
+            letGo()
+            beside?.letGo()
+        }
         ahead += step.ahead
         (action, isTyped) = (step.action, step.isTyped == true)
         let faults = faults(of: step)
@@ -239,8 +296,10 @@ final class LifeRun {
         }
         ahead += Int64(disk.clock.waited / 1_000)
         let (ending, candidates) = try judge(result, work, hit)
+        if hit, !step.action.isOfProgram { faulted += 1 }
         if let death = disk.deathFault {
             letGo()
+            beside?.letGo()
             try disk.settle()
             if death.kind.losesWrites { hasLostPower = true }
         } else if candidates.count > 1 {
@@ -276,10 +335,13 @@ final class LifeRun {
             copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
             isDone: isDone, isDamageAllowed: isNoticed || isGivenUp)
         noteRun(after: before, ending, hit: hit, known: known)
+        try settleBeside(work, ending, hit: hit, isDamageAllowed: isNoticed)
         let kinds = step.faults.map { ", \($0.kind)" }.joined()
         let what = "\(step.word)\(kinds)\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
-        trace.append("\(number) \(what): \(ending.word), \(called) calls, \(read) reads, \(stateDigest), \(bytes)")
+        let second = work.beside == nil ? "" : beside.map { ", \($0.stateDigest), \($0.bytes)" } ?? ""
+        trace.append(
+            "\(number) \(what): \(ending.word), \(called) calls, \(read) reads, \(stateDigest), \(bytes)\(second)")
     }
 
     /// Makes the folder that a move leads to.
@@ -287,15 +349,15 @@ final class LifeRun {
         // Records and backups stay at each place that a store has left: in a long series, people tidy up.
         if life.profile == .rare {
             let taken = Set([store, appStore].map(Path.folder))
-            for place in (1..<max(moves, 1)).map({ "\(field)/place \($0)" }) where !taken.contains(place) {
+            for place in (1..<max(moves, 1)).map({ "\(field)/\(prefix)place \($0)" }) where !taken.contains(place) {
                 try system.removeTree(place)
             }
         }
         moves += 1
-        let folder = "\(field)/place \(moves)"
+        let folder = "\(field)/\(prefix)place \(moves)"
         try system.makeFolder(folder)
         try system.setMode(0o700, of: folder)
-        destination = folder + "/Life.sqlite"
+        destination = "\(folder)/\(Path.name(of: store))"
     }
 
     private var stateDigest: String {
@@ -307,32 +369,6 @@ final class LifeRun {
         }
         let text = lines.joined(separator: "\n") + backups.keys.sorted().joined(separator: " ")
         return String(Digest.sha256(text.utf8).hexadecimal.prefix(16)) + " \(name(now.version))"
-    }
-
-    /// What a step does, and what the reference says of it.
-    struct Work {
-        /// The state that the work leads to; nil if it changes nothing.
-        var new: Snapshot?
-        /// Other states that a fault may leave.
-        var between: [Snapshot] = []
-        /// The codes of the refusals that the state gives a reason for.
-        var refusals: Set<String> = []
-        /// Whether it has to be refused.
-        var mustBeRefused = false
-        /// States that a refusal may leave.
-        var reached: [Snapshot] = []
-        /// What the work leads the second store of a mirror to; nil if it leaves it as it is.
-        var second: Mirror?
-        /// Whether it ends the mirror.
-        var endsMirror = false
-        /// Examines and removes what it has made at a path of its own: all of it is there, or nothing.
-        var settleOutput: () throws -> Void = {}
-        /// Ends what a fault has left half done, and finds the state of the store; nil if it is one of those above.
-        var settleStore: () throws -> Snapshot? = { nil }
-        /// Does it.
-        ///
-        /// - Returns: the state that the store must have now; nil for ``new``.
-        var body: () throws -> Snapshot?
     }
 
     /// No program has the store open any more.

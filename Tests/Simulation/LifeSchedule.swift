@@ -23,7 +23,8 @@ struct LifeSchedule {
         let versions = profile == .usual ? 6 : 12
         var history = try ModelHistory(seed: random.next(), versions: versions, &random)
         // A store that has to grow needs a place for long values in each version.
-        for _ in 0..<50 where profile == .long && history.models.contains(where: { $0.held.longPlace == nil }) {
+        for _ in 0..<50
+        where profile == .long && (history.isDivided || history.models.contains { $0.held.longPlace == nil }) {
             history = try ModelHistory(seed: random.next(), versions: versions, &random)
         }
         var ground = Life.Ground()
@@ -51,8 +52,43 @@ struct LifeSchedule {
     }
 
     mutating func step(_ run: LifeRun) -> Life.Step {
+        guard let other = run.other else { return alone(run) }
+        // Each of two stores is filled first.
+        if run.number > 0, let action = together(run, other) { return met(Life.Step(action: action), run) }
+        return run.number == 0 || run.number > 0 && isLikely(1, in: 2) ? alone(other) : alone(run)
+    }
+
+    /// What happens to one store.
+    private mutating func alone(_ run: LifeRun) -> Life.Step {
         var step = Life.Step(action: run.number < 0 ? filling(run) : action(run))
         if run.number >= 0, let action = apart({ $0.rivalry(run) }) { step.action = action }
+        step.isOther = run.history.isOther ? true : nil
+        return met(step, run)
+    }
+
+    /// What happens to both stores of a life with two, now and then: an app opens them, with the version that they have
+    /// or with a later one.
+    private mutating func together(_ run: LifeRun, _ other: LifeRun) -> Life.Action? {
+        guard isLikely(1, in: 3) else { return nil }
+        let (newest, last) = (max(run.now.version, other.now.version), run.history.models.count - 1)
+        let isAlike = run.now.version == other.now.version
+        if isAlike ? newest < last && isLikely(1, in: 3) : isLikely(2, in: 3) {
+            let isPlanned = run.history.isPlain && isLikely(1, in: 2)
+            let ahead = isAlike ? step() : isLikely(1, in: 4) ? 1 : 0
+            return .migrateBoth(to: min(last, newest + ahead), isPlanned ? .swiftData : .coreData)
+        }
+        let world = run.now.world.joined(with: other.now.world)
+        return isAlike ? .saveBoth(api(run), changes(world, run.history.models[newest])) : nil
+    }
+
+    private mutating func api(_ run: LifeRun) -> API {
+        let apis: [API] = run.history.isPlain ? [.objects, .coreData, .swiftData, .swiftData] : [.objects, .coreData]
+        return apis.randomElement(using: &random) ?? .objects
+    }
+
+    /// A step with what befalls the machine meanwhile.
+    private mutating func met(_ step: Life.Step, _ run: LifeRun) -> Life.Step {
+        var step = step
         if isLikely(1, in: profile == .usual ? 12 : 4) {
             let days: [Int64] = [1, 3, 8, 40, 400, -2, -400]
             step.ahead = (days.randomElement(using: &random) ?? 1) * 86_400
@@ -137,8 +173,7 @@ struct LifeSchedule {
     }
 
     private mutating func action(_ run: LifeRun) -> Life.Action {
-        let apis: [API] = run.history.isPlain ? [.objects, .coreData, .swiftData, .swiftData] : [.objects, .coreData]
-        let api = apis.randomElement(using: &random) ?? .objects
+        let api = api(run)
         let last = run.history.models.count - 1
         if profile == .long, isLikely(1, in: 3), let growth = growth(run) { return growth }
         if run.canPutBack, isLikely(1, in: 2) { return .putBack }
@@ -260,6 +295,7 @@ struct LifeSchedule {
         var count = step.action.isOfProgram ? isForgiven(step.action, run) ? 1 : 0 : 2
         // Of two damages the reference could say nothing.
         if case .mend = step.action { count = 0 }
+        if step.action.isOfBoth { count = 0 }
         let wrong = [Fault.Kind](repeating: .wrongBit, count: count)
         let kind = (loud + wrong).randomElement(using: &random) ?? .stop
         let first = fault(kind, of: step, run)

@@ -144,6 +144,9 @@ extension Life {
             if case .mirror(.start(let target)) = steps[place].action, target >= version, target > 0 {
                 steps[place].action = .mirror(.start(to: target - 1))
             }
+            if case .migrateBoth(let target, let api) = steps[place].action, target >= version, target > 0 {
+                steps[place].action = .migrateBoth(to: target - 1, api)
+            }
             guard case .migrate(let target, let way, let keeps) = steps[place].action, target >= version, target > 0
             else { continue }
             steps[place].action = .migrate(to: target - 1, way, keepsReturned: keeps)

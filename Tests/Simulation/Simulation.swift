@@ -27,7 +27,8 @@ import MoultBasics
 // A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on. A
 // ledger (`LifeLedger`) lets several processes, one after another or side by side, live the seeds of one range.
 //
-// In some lives the store has one configuration of its model. A mirror follows the store for a while: the second store
+// In some lives the store has one configuration of its model. In others a second store beside it has the other one
+// (`LifeRun+Both`): apps open both, save to both and migrate both, and everything else happens to each of them. A mirror follows the store for a while: the second store
 // must be what a migration of the first is. In other lives SwiftData's API is a face too: classes that take their
 // properties from the models (`DynamicModels`), and a plan that migrates. The command line does some of the verbs
 // (`CommandFace`): its words, the models in files, its document and its exit code say what the library's call says.

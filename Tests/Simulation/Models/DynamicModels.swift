@@ -82,8 +82,14 @@ enum DynamicModels {
         model.entity(entity).flatMap { HistoryEditor.entityNames.firstIndex(of: $0.name) }
     }
 
-    /// An answer in the words of a plan.
-    static func answer(_ answer: Answer, position: Int) -> MigrationAnswer {
+    /// Answers in the words of a plan.
+    static func answers(_ answers: [Answer], in versions: ModelVersions) -> [MigrationAnswer] {
+        answers.compactMap { answer in
+            versions.position(named: answer.to).map { self.answer(answer, position: $0) }
+        }
+    }
+
+    private static func answer(_ answer: Answer, position: Int) -> MigrationAnswer {
         let place = answer.entity + (answer.property.map { ".\($0)" } ?? "")
         let version = schema(position)
         return switch answer.is {

@@ -57,11 +57,13 @@ enum HistoryBarrier: String, Codable, CaseIterable, Sendable {
                 ? Version(model: next, place: old, kept: attribute.name)
                 : Version(model: next, place: old, code: "question")
         case .merged:
-            let other = next.held.entities.firstIndex { $0.id != id && $0.parent == nil && !$0.isAbstract }
-            guard entity.parent == nil, let other = other.map({ next.held.entities[$0].id }),
+            let part = next.held.entity(id) == nil ? next.rest : next.held
+            let other = part.entities.first { $0.id != id && $0.parent == nil && !$0.isAbstract }?.id
+            guard entity.parent == nil, let other,
                 let second = next.entities.firstIndex(where: { $0.id == other })
             else { return nil }
             next.entities.append(.init(id: 0, name: Self.name))
+            if next.isMarked(id), next.isMarked(other) { next.others?.append(0) }
             for child in [place, second] { next.entities[child].parent = 0 }
             return Version(model: next, place: Self.name)
         }

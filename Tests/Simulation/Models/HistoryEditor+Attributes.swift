@@ -139,14 +139,16 @@ extension HistoryEditor {
 
     /// Marks an entity as another configuration's, or no longer.
     mutating func changeConfiguration() -> Bool {
-        guard let others = model.others, let entity = model.entities.randomElement(using: &random)?.id else {
+        // A container with SwiftData's classes says which store has which for all versions at once.
+        guard let others = model.others, !isPlain, let entity = model.entities.randomElement(using: &random)?.id else {
             return false
         }
-        let members = Set(model.tree(of: entity).map(\.id))
+        let members = isDivided ? model.companions(of: entity) : Set(model.tree(of: entity).map(\.id))
         let isOther = others.contains(entity)
         var next = model
         next.others = isOther ? others.filter { !members.contains($0) } : others + members.subtracting(others).sorted()
-        guard next.held.entities.count > 1 else { return false }
+        guard isDivided ? !next.held.entities.isEmpty && !next.rest.entities.isEmpty : next.held.entities.count > 1
+        else { return false }
         model = next
         return true
     }

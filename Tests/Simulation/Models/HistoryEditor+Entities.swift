@@ -7,13 +7,17 @@ extension HistoryEditor {
         return Self.entityNames.filter { !taken.contains($0) }.randomElement(using: &random)
     }
 
+    /// - Parameter isMarked: whether it is the other configuration's, and has objects; nil for either.
     @discardableResult
-    mutating func addEntity() -> Bool {
+    mutating func addEntity(isMarked: Bool? = nil) -> Bool {
         guard let name = freeEntityName() else { return false }
         var entity = HistoryModel.Entity(id: newID(), name: name)
-        entity.parent = !isPlain && isLikely(1, in: 2) ? model.entities.randomElement(using: &random)?.id : nil
-        entity.isEmpty = !isPlain && isLikely(1, in: 6)
+        let isOther = isDivided && (isMarked ?? isLikely(1, in: 2))
+        let near = model.entities.filter { !isDivided || model.isMarked($0.id) == isOther }
+        entity.parent = !isPlain && isLikely(1, in: 2) ? near.randomElement(using: &random)?.id : nil
+        entity.isEmpty = !isPlain && isMarked == nil && isLikely(1, in: 6)
         entity.isAbstract = entity.isEmpty && isLikely(1, in: 2)
+        if isOther { model.others?.append(entity.id) }
         model.entities.append(entity)
         touched.insert(entity.id)
         entitiesChanged = true

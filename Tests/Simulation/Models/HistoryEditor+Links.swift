@@ -5,7 +5,8 @@ extension HistoryEditor {
     @discardableResult
     mutating func addLink() -> Bool {
         guard let from = model.entities.randomElement(using: &random),
-            let to = model.entities.randomElement(using: &random), let name = freeName(around: from.id)
+            let to = model.entities.randomElement(using: &random), let name = freeName(around: from.id),
+            !isDivided || model.isMarked(from.id) == model.isMarked(to.id)
         else { return false }
         var link = HistoryModel.Link(
             id: newID(), end: HistoryModel.End(entity: from.id, name: name), destination: to.id)

@@ -32,9 +32,13 @@ struct HistoryEditor {
     init(seed: UInt64) {
         random = HistoryRandom(seed: seed)
         if isLikely(1, in: 4) { model.isPlain = true }
-        for _ in 0..<Int.random(in: 2...4, using: &random) { addEntity() }
+        if isLikely(1, in: 8) {
+            (model.others, model.isDivided) = ([], true)
+            for isMarked in [false, true] { addEntity(isMarked: isMarked) }
+        }
+        for _ in 0..<Int.random(in: isDivided ? 1...3 : 2...4, using: &random) { addEntity() }
         for _ in 0..<Int.random(in: 2...5, using: &random) { addLink() }
-        if !isPlain, isLikely(1, in: 4) {
+        if !isPlain, !isDivided, isLikely(1, in: 4) {
             model.others = []
             for _ in 0..<2 where isLikely(1, in: 2) { _ = changeConfiguration() }
         }
@@ -43,6 +47,8 @@ struct HistoryEditor {
     /// Whether the model stays one that SwiftData's classes can declare: no hierarchy, no order, no abstract entity, no
     /// relationship without inverse, no index.
     var isPlain: Bool { model.isPlain == true }
+    /// Whether each configuration has a store, so that nothing leads from one to the other.
+    var isDivided: Bool { model.isDivided == true }
 
     mutating func newID() -> Int {
         lastID += 1
@@ -53,12 +59,12 @@ struct HistoryEditor {
         Int.random(in: 0..<whole, using: &random) < part
     }
 
-    /// Makes one to four edits.
+    /// Makes one to four edits; more where both configurations have to change.
     mutating func advance() {
         (touched, edits, entitiesChanged, start) = ([], [], false, model)
         // Identifiers stay in a model until they are removed.
         if isLikely(1, in: 2) { model.forgetIdentifiers() }
-        let wanted = Int.random(in: 1...4, using: &random)
+        let wanted = Int.random(in: isDivided ? 3...6 : 1...4, using: &random)
         for _ in 0..<40 where edits.count < wanted {
             let edit = Self.edits[Int.random(in: 0..<Self.edits.count, using: &random)]
             if edit.make(&self) { edits.append(edit.name) }

@@ -83,6 +83,9 @@ struct HistoryModel: Codable, Sendable {
     var others: [Int]?
     /// Whether SwiftData's classes can declare it; nil for no.
     var isPlain: Bool?
+    /// Whether the other configuration has a store too; nil for no. What is linked, or of one hierarchy, is then marked
+    /// alike.
+    var isDivided: Bool?
 
     func entity(_ id: Int?) -> Entity? { entities.first { $0.id == id } }
     func link(_ id: Int) -> Link? { links.first { $0.id == id } }
@@ -259,18 +262,17 @@ extension HistoryModel {
     /// - Throws: where it is no model that Xcode would compile.
     func model() throws -> ManagedObjectModel {
         let configurations = others.map { _ in
-            let mine = Set(held.entities.map(\.name))
-            return [
-                Configuration(name: Self.configuration, entityNames: mine.sorted()),
-                Configuration(
-                    name: "Other", entityNames: entities.map(\.name).filter { !mine.contains($0) }.sorted()),
-            ].filter { !$0.entityNames.isEmpty }
+            [(Self.configuration, held), (Self.otherConfiguration, rest)].map { name, part in
+                Configuration(name: name, entityNames: part.entities.map(\.name).sorted())
+            }.filter { !$0.entityNames.isEmpty }
         }
         return try ManagedObjectModel(entities: entities.map(description), configurations: configurations ?? [])
     }
 
     /// The configuration with which a store of a life is opened, where the model has one.
     static let configuration = "Main"
+    /// The configuration of the entities that are marked.
+    static let otherConfiguration = "Other"
 
     /// The model without the entities of the other configuration. What is linked, or of one hierarchy, is of one
     /// configuration: the other one's only if all of it is.
@@ -284,8 +286,19 @@ extension HistoryModel {
         return held
     }
 
+    /// The model of the other configuration.
+    var rest: HistoryModel {
+        let mine = Set(held.entities.map(\.id))
+        var rest = self
+        rest.entities = entities.filter { !mine.contains($0.id) }
+        rest.links = links.filter { !mine.contains($0.end.entity) }
+        return rest
+    }
+
+    func isMarked(_ id: Int) -> Bool { others?.contains(id) == true }
+
     /// The numbers of the entities that the entity's configuration has to have with it.
-    private func companions(of id: Int) -> Set<Int> {
+    func companions(of id: Int) -> Set<Int> {
         var (found, next) = (Set([id]), [id])
         while let id = next.popLast() {
             let near =

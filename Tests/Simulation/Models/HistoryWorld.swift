@@ -103,6 +103,21 @@ struct HistoryWorld: Equatable {
         return world
     }
 
+    /// With the objects of another store, which has other entities.
+    func joined(with other: HistoryWorld) -> HistoryWorld {
+        var world = self
+        world.objects.merge(other.objects) { own, _ in own }
+        world.pairs.merge(other.pairs) { own, _ in own }
+        return world
+    }
+
+    /// The objects and links of some of the entities.
+    func part(of model: HistoryModel) -> HistoryWorld {
+        HistoryWorld(
+            objects: objects.filter { model.entity($0.value.entity) != nil },
+            pairs: pairs.filter { model.link($0.key) != nil })
+    }
+
     func members(of entity: Int, in model: HistoryModel) -> [Int] {
         objects.filter { model.isKind($0.value.entity, of: entity) }.keys.sorted()
     }

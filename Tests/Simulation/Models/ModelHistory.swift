@@ -20,6 +20,8 @@ struct ModelHistory {
     /// What it was made of.
     let seed: UInt64
     private(set) var versionLimit = 0
+    /// Whether its store has the other configuration.
+    var isOther = false
 
     /// The history of a seed: with code on some of its edges, with mapping models on some, with both or neither.
     ///
@@ -57,15 +59,23 @@ struct ModelHistory {
     /// A version as the store has it: the entities of its configuration.
     func held(_ version: Int) -> ModelVersion {
         let whole = versions.versions[version]
-        return models[version].others == nil
-            ? whole : (try? whole.restricted(to: HistoryModel.configuration)) ?? whole
+        return configuration.flatMap { try? whole.restricted(to: $0) } ?? whole
     }
+
+    /// The models as the store has them.
+    var parts: [HistoryModel] { models.map { isOther ? $0.rest : $0.held } }
 
     /// Whether SwiftData's API is one of its faces.
     var isPlain: Bool { models.first?.isPlain == true }
 
     /// The configuration with which the store is opened; nil for none.
-    var configuration: String? { models.first?.others == nil ? nil : HistoryModel.configuration }
+    var configuration: String? {
+        models.first?.others == nil
+            ? nil : isOther ? HistoryModel.otherConfiguration : HistoryModel.configuration
+    }
+
+    /// Whether each configuration has a store.
+    var isDivided: Bool { models.first?.isDivided == true }
 
     private mutating func append(_ editor: HistoryEditor) throws -> Bool {
         guard try append(editor.model) else { return false }
@@ -107,11 +117,30 @@ struct ModelHistory {
     private func fits(_ described: HistoryModel, _ model: ManagedObjectModel) -> Bool {
         guard described.others != nil else { return true }
         let whole = ModelVersion(names: ["V"], model: model)
-        guard let part = try? whole.restricted(to: HistoryModel.configuration),
-            !models.indices.contains(where: { held($0).hashes.isCompatible(with: part.hashes) })
+        guard described.isDivided == true else {
+            return fits(described, whole, HistoryModel.configuration, \.held, besides: models.indices.map(held))
+        }
+        // A store that is looked at by itself may be any part of any version.
+        let names = [HistoryModel.configuration, HistoryModel.otherConfiguration]
+        let known = versions.versions.flatMap { version in
+            [version] + names.compactMap { try? version.restricted(to: $0) }
+        }
+        let parts: [(String, (HistoryModel) -> HistoryModel)] = [(names[0], { $0.held }), (names[1], { $0.rest })]
+        return parts.allSatisfy { name, part in
+            part(described).entities.contains { !$0.isAbstract && !$0.isEmpty }
+                && fits(described, whole, name, part, besides: known)
+        }
+    }
+
+    private func fits(
+        _ described: HistoryModel, _ whole: ModelVersion, _ configuration: String,
+        _ part: (HistoryModel) -> HistoryModel, besides known: [ModelVersion]
+    ) -> Bool {
+        guard let own = try? whole.restricted(to: configuration),
+            !known.contains(where: { $0.hashes.isCompatible(with: own.hashes) })
         else { return false }
-        for entity in described.held.entities.map(\.id) {
-            let was = models.filter { $0.entity(entity) != nil }.map { $0.held.entity(entity) != nil }
+        for entity in part(described).entities.map(\.id) {
+            let was = models.filter { $0.entity(entity) != nil }.map { part($0).entity(entity) != nil }
             if was.contains(true), was.last == false { return false }
         }
         return true

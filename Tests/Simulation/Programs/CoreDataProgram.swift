@@ -9,32 +9,53 @@ import MoultPlan
 /// clock and the names are those of the simulated disk.
 final class CoreDataProgram: Program {
     private let coordinator: PersistentStoreCoordinator
-    private let store: PersistentStore
     private var context: ManagedObjectContext
 
-    init(_ path: String, _ model: ManagedObjectModel, configuration: String?, on system: any System) throws {
+    init(_ stores: [ProgramStore], _ model: ManagedObjectModel, on system: any System) throws {
         coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-        let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
-        description.shouldMigrateStoreAutomatically = false
-        description.timeout = 0
-        description.configuration = configuration
-        store = try coordinator.add(description, on: ClockedSystem(simulated: system))
         context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
+        do {
+            for store in stores {
+                let description = Self.description(of: store)
+                description.shouldMigrateStoreAutomatically = false
+                try coordinator.add(description, on: ClockedSystem(simulated: system))
+            }
+        } catch {
+            close()
+            throw error
+        }
     }
 
-    /// Opens a store as a container does that has a later version of its model, and closes it.
-    static func migrate(
-        _ path: String, to version: ModelVersion, of versions: ModelVersions, _ registry: MigrationRegistry,
-        _ answers: Answers, configuration: String?, on system: any System
+    /// Opens stores, one after another, as a container does that has a later version of their model.
+    ///
+    /// - Parameter stores: the stores, each with the answers to the questions on its way.
+    init(
+        migrating stores: [(store: ProgramStore, answers: Answers)], to version: ModelVersion,
+        of versions: ModelVersions, _ registry: MigrationRegistry, on system: any System
     ) throws {
-        let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
+        coordinator = PersistentStoreCoordinator(managedObjectModel: version.model, versions: versions)
+        context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
+        do {
+            for (store, answers) in stores {
+                let description = Self.description(of: store)
+                description.migrationRegistry = registry
+                if !answers.list.isEmpty { description.migrationAnswers = Data(answers.json) }
+                var loader = try StoreLoader(description, model: version.model, versions: versions)
+                (loader.system, loader.isSequential) = (system, true)
+                try coordinator.objects.add(loader.open().store)
+            }
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    private static func description(of store: ProgramStore) -> PersistentStoreDescription {
+        let description = PersistentStoreDescription(url: URL(fileURLWithPath: store.path))
         description.timeout = 0
-        description.configuration = configuration
-        description.migrationRegistry = registry
-        if !answers.list.isEmpty { description.migrationAnswers = Data(answers.json) }
-        var loader = try StoreLoader(description, model: version.model, versions: versions)
-        (loader.system, loader.isSequential) = (system, true)
-        try loader.open().close()
+        description.configuration = store.configuration
+        description.maximumMigrationAttempts = .max
+        return description
     }
 
     func begin() { context = ManagedObjectContext(persistentStoreCoordinator: coordinator) }
@@ -42,7 +63,7 @@ final class CoreDataProgram: Program {
     func insert(_ entity: String) throws -> ManagedObject { try context.insertNewObject(forEntityName: entity) }
 
     func object(_ entity: String, key: Int) throws -> ManagedObject {
-        try context.existingObject(with: store.store.id(entity, key: Int64(key)))
+        try context.existingObject(with: coordinator.objects.id(entity, key: key))
     }
 
     func set(_ handle: ManagedObject, _ attribute: AttributeDescription, _ text: String) throws {
@@ -142,7 +163,10 @@ final class CoreDataProgram: Program {
         "\(object.object.entityName)/\(object.object.id.key)"
     }
 
-    func close() { try? coordinator.remove(store) }
+    func close() {
+        for store in coordinator.persistentStores { try? coordinator.remove(store) }
+        coordinator.objects.closeAll()
+    }
 }
 
 extension UUID {

@@ -5,14 +5,21 @@ import MoultObjects
 /// A program over contexts of `MoultObjects`, which every other API stands on.
 final class ObjectsProgram: Program {
     private let coordinator: ObjectCoordinator
-    private let store: ObjectStore
     private var context: ObjectContext
 
-    init(_ path: String, _ model: ManagedObjectModel, configuration: String?, on system: any System) throws {
+    init(_ stores: [ProgramStore], _ model: ManagedObjectModel, on system: any System) throws {
         coordinator = ObjectCoordinator(model: model)
-        store = try ObjectStore(path, model: model, configuration: configuration, busyTimeout: 0, on: system)
-        try coordinator.add(store)
         context = ObjectContext(coordinator: coordinator)
+        do {
+            for store in stores {
+                try coordinator.add(
+                    ObjectStore(
+                        store.path, model: model, configuration: store.configuration, busyTimeout: 0, on: system))
+            }
+        } catch {
+            close()
+            throw error
+        }
     }
 
     func begin() {
@@ -22,7 +29,7 @@ final class ObjectsProgram: Program {
 
     func insert(_ entity: String) throws -> Object { try context.insert(entity) }
     func object(_ entity: String, key: Int) throws -> Object {
-        try context.existingObject(with: store.id(entity, key: Int64(key)))
+        try context.existingObject(with: coordinator.id(entity, key: key))
     }
 
     func set(_ handle: Object, _ attribute: AttributeDescription, _ text: String) throws {
@@ -65,13 +72,11 @@ final class ObjectsProgram: Program {
 
     private static func text(_ object: Object) -> String { "\(object.entityName)/\(object.id.key)" }
 
-    func close() {
-        try? coordinator.remove(store)
-        store.close()
-    }
+    func close() { coordinator.closeAll() }
 
     /// Deletes the history that the store keeps, or what is older than one of its transactions.
     func trimHistory(_ trim: Life.Trim?) throws {
+        guard let store = coordinator.stores.first else { return }
         let all = try store.historyRecords()
         switch trim {
         case nil: try store.deleteHistory(all.map(\.number))
@@ -82,6 +87,21 @@ final class ObjectsProgram: Program {
             guard let first = all.suffix(max(count, 1)).first else { return }
             let before = -Double.greatestFiniteMagnitude...first.timestamp.nextDown
             try store.deleteHistory(store.historyRecords(timestamps: before).map(\.number))
+        }
+    }
+}
+
+extension ObjectCoordinator {
+    /// The identity of an object in whichever store has its entity.
+    func id(_ entity: String, key: Int) throws -> ObjectID {
+        guard let store = stores(holding: entity).first else { throw WitnessFailure("no open store has \(entity)") }
+        return store.id(entity, key: Int64(key))
+    }
+
+    func closeAll() {
+        for store in stores {
+            try? remove(store)
+            store.close()
         }
     }
 }

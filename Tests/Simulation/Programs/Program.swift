@@ -11,7 +11,16 @@ struct ClockedSystem: ForwardingSystem {
     func uniqueName() -> String { simulated.uniqueName() }
 }
 
-/// A program that has the store open, through one of the APIs for objects.
+/// A store that a program opens.
+struct ProgramStore {
+    let path: String
+    /// The configuration of its model; nil where it has the whole model.
+    let configuration: String?
+    /// The names of its entities.
+    let entities: Set<String>
+}
+
+/// A program that has the store open, or both stores of a life with two, through one of the APIs for objects.
 protocol Program: AnyObject {
     associatedtype Handle
 
@@ -140,6 +149,35 @@ extension Program {
             }
         }
         return found
+    }
+}
+
+extension LifeRun {
+    /// - Parameter second: the path and the version of another store.
+    func program(_ api: API, over second: (path: String, version: Int)? = nil) throws -> any Program {
+        let version = second?.version ?? now.version
+        return try program(api, over: [place(version, at: second?.path)], version)
+    }
+
+    func program(_ api: API, over stores: [ProgramStore], _ version: Int) throws -> any Program {
+        let model = history.versions.versions[version].model
+        switch api {
+        case .objects: return try ObjectsProgram(stores, model, on: disk.system)
+        case .swiftData where history.isPlain:
+            return try SwiftDataProgram(stores, version: version, on: disk.system)
+        case .coreData, .swiftData: return try CoreDataProgram(stores, model, on: disk.system)
+        }
+    }
+
+    /// The store as programs open it.
+    ///
+    /// - Parameters:
+    ///   - version: the programs' version; nil for the store's.
+    ///   - path: the path of another store of the same kind.
+    func place(_ version: Int? = nil, at path: String? = nil) -> ProgramStore {
+        ProgramStore(
+            path: path ?? store, configuration: history.configuration,
+            entities: Set(model(version).entities.map(\.name)))
     }
 }
 

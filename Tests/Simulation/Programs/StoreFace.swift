@@ -36,7 +36,7 @@ extension LifeRun {
     var face: any StoreFace { get throws { isTyped ? try commandFace() : LibraryFace(run: self) } }
 
     func commandFace() throws -> CommandFace {
-        let face = try commands ?? CommandFace(self, in: root + "/command")
+        let face = try commands ?? CommandFace(self, in: commandFolder)
         commands = face
         return face
     }

@@ -13,27 +13,64 @@ final class SwiftDataProgram: Program {
     private let container: ModelContainer
     private var context: ModelContext
 
-    init(_ path: String, version: Int, on system: any System) throws {
+    /// A container with the entities of the stores.
+    init(_ stores: [ProgramStore], version: Int, on system: any System) throws {
         self.version = version
         container = try Self.unnamed {
-            try ModelContainer(
-                Schema(DynamicModels.types(version)), nil, [ModelConfiguration(url: URL(fileURLWithPath: path))]
-            ) { $0.system = ClockedSystem(simulated: system) }
+            let all = Self.schema(stores.reduce(into: []) { $0.formUnion($1.entities) }, version)
+            return try ModelContainer(all, nil, Self.configurations(of: stores, version)) {
+                $0.system = ClockedSystem(simulated: system)
+            }
         }
         context = ModelContext(container)
     }
 
-    /// Opens a store as a container does that has a plan with later versions, and closes it.
-    static func migrate(_ path: String, to target: Int, _ answers: [MigrationAnswer], on system: any System) throws {
+    /// A container over all stores of a life, with a plan that migrates them as they are opened.
+    init(
+        migrating stores: [ProgramStore], to target: Int, _ answers: [MigrationAnswer], on system: any System
+    ) throws {
+        version = target
         (DynamicModels.newest, DynamicModels.answers) = (target, answers)
+        container = try Self.unnamed {
+            try ModelContainer(
+                Schema(versionedSchema: DynamicModels.schema(target)), DynamicPlan.self,
+                Self.configurations(of: stores, target)
+            ) { ($0.system, $0.isSequential) = (system, true) }
+        }
+        context = ModelContext(container)
+    }
+
+    /// Opens one of the stores of a life as a container does that has a plan with later versions, and closes it.
+    ///
+    /// - Parameter stores: all of them, the one to open first.
+    static func migrate(
+        _ stores: [ProgramStore], to target: Int, _ answers: [MigrationAnswer], on system: any System
+    ) throws {
+        (DynamicModels.newest, DynamicModels.answers) = (target, answers)
+        guard let store = stores.first else { return }
+        let parts = stores.compactMap { store in store.configuration.map { ($0, store.entities) } }
         try unnamed {
             var opener = try StoreOpener(
-                schema: Schema(versionedSchema: DynamicModels.schema(target)), plan: DynamicPlan.self)
+                schema: Schema(versionedSchema: DynamicModels.schema(target)), plan: DynamicPlan.self,
+                configurations: Dictionary(parts) { first, _ in first })
             (opener.system, opener.isSequential) = (system, true)
             var run = RunOptions()
             run.patience = .zero
             run.maximumAttempts = .max
-            try opener.open(at: URL(fileURLWithPath: path), run).close()
+            try opener.open(at: URL(fileURLWithPath: store.path), configuration: store.configuration, run).close()
+        }
+    }
+
+    private static func schema(_ entities: Set<String>, _ version: Int) -> Schema {
+        Schema(DynamicModels.types(version).filter { entities.contains($0.schemaMetadata.name) })
+    }
+
+    /// One store has all models of its container, and needs no schema of its own.
+    private static func configurations(of stores: [ProgramStore], _ version: Int) -> [ModelConfiguration] {
+        stores.map { store in
+            ModelConfiguration(
+                stores.count > 1 ? store.configuration : nil,
+                schema: stores.count > 1 ? schema(store.entities, version) : nil, url: URL(fileURLWithPath: store.path))
         }
     }
 
@@ -61,8 +98,7 @@ final class SwiftDataProgram: Program {
     }
 
     func object(_ entity: String, key: Int) throws -> any DynamicModel {
-        guard let store = container.coordinator.stores.first else { throw WitnessFailure("the container has no store") }
-        let id = PersistentIdentifier(store.id(entity, key: Int64(key)))
+        let id = PersistentIdentifier(try container.coordinator.id(entity, key: key))
         guard let found = context.model(for: id) as? any DynamicModel else {
             throw WitnessFailure("no model \(entity) \(key)")
         }
@@ -143,10 +179,5 @@ final class SwiftDataProgram: Program {
         "\(model.persistentModelID.entityName)/\(model.persistentModelID.objectID.key)"
     }
 
-    func close() {
-        for store in container.coordinator.stores {
-            try? container.coordinator.remove(store)
-            store.close()
-        }
-    }
+    func close() { container.coordinator.closeAll() }
 }
