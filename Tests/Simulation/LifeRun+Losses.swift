@@ -64,22 +64,29 @@ extension LifeRun {
 
     /// Counts what is lost of a link, seen from each of its ends.
     private func count(_ link: HistoryModel.Link, in last: Snapshot, _ gone: inout Losses) {
-        let (old, new) = (model(), model(last.version))
-        let later = (now.version...last.version).allSatisfy { model($0).link(link.id) != nil } ? new.link(link.id) : nil
+        let (old, way) = (model(), (now.version...last.version).map { model($0) })
+        let later = way.allSatisfy { $0.link(link.id) != nil } ? way.last?.link(link.id) : nil
         let (before, after) = (now.world.pairs[link.id] ?? .init(), last.world.pairs[link.id] ?? .init())
-        var ends = [(end: link.end, later: later?.end, before: before.forward, after: after.forward)]
-        if let inverse = link.inverse { ends.append((inverse, later?.inverse, before.backward, after.backward)) }
-        for (end, laterEnd, before, after) in ends {
+        func entity(_ number: Int) -> Int { now.world.objects[number]?.entity ?? 0 }
+        /// An owner whose entity leaves that of the end leaves its links, also if it returns.
+        func leaves(_ owner: Int) -> Bool {
+            way.contains { !$0.isKind(entity(owner), of: $0.link(link.id)?.end.entity ?? 0) }
+        }
+        // Without an inverse, any number of objects may lead to one.
+        var inverse = link.inverse ?? later?.inverse
+        if link.inverse == nil { inverse?.isToMany = true }
+        var ends = [(end: link.end, later: later?.end, before: before.forward, after: after.forward, isFirst: true)]
+        if let inverse { ends.append((inverse, later?.inverse, before.backward, after.backward, false)) }
+        for (end, laterEnd, before, after, isFirst) in ends {
             for (owner, others) in before where last.world.objects[owner] != nil && !others.isEmpty {
-                let entity = now.world.objects[owner]?.entity ?? 0
-                let place = "\(old.entity(entity)?.name ?? "").\(end.name)"
-                // An end alone may go: its inverse has the links.
-                let isGone = later == nil || link.inverse == nil && !new.isKind(entity, of: laterEnd?.entity ?? 0)
+                let place = "\(old.entity(entity(owner))?.name ?? "").\(end.name)"
+                // The inverse alone may go: the first end has the links.
+                let isGone = later == nil || isFirst && leaves(owner)
                 if isGone {
                     gone.links[place, default: 0] += Int64(others.count)
                 } else if let laterEnd, end.isToMany, !laterEnd.isToMany {
                     // Of those that stay, one is kept.
-                    let staying = others.count { last.world.objects[$0] != nil }
+                    let staying = others.count { last.world.objects[$0] != nil && (isFirst || !leaves($0)) }
                     gone.links[place, default: 0] += Int64(staying - (after[owner]?.count ?? 0))
                 }
                 if !isGone, let laterEnd, end.isOrdered, laterEnd.isToMany, !laterEnd.isOrdered {

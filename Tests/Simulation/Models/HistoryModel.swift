@@ -248,7 +248,10 @@ extension HistoryModel {
             entity($0.id) != nil && attributes(old, $0.id).isSubset(of: attributes(self, $0.id))
         }
             && old.links.allSatisfy { before in
-                guard let after = link(before.id) else { return false }
+                // Without an inverse, any number of objects may lead to one, and any owner may leave.
+                guard let after = link(before.id), before.inverse != nil || after.inverse?.isToMany != false,
+                    old.family(of: before.end.entity).allSatisfy({ isKind($0.id, of: after.end.entity) })
+                else { return false }
                 return zip(before.ends, after.ends).allSatisfy {
                     ($1.isToMany || !$0.isToMany) && ($1.isOrdered || !$0.isOrdered)
                 }
