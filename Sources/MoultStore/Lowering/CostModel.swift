@@ -14,13 +14,15 @@ package enum CostModel {
     package static let soundness = 1.8e-9
     package static let digest = 1.0e-9
     package static let proof = soundness + digest
-    package static let copy = 1.2e-9
+    /// Copying the pages, and reading them back to compare them.
+    package static let copy = 2.8e-9
     /// The whole verification, including the page check that runs alongside it.
     package static let verify = 6.3e-9
-    /// Writing the pages to a log, synchronising it, and copying them into the store's own file.
-    package static let commit = 2.6e-9
+    /// Writing the pages to a log, synchronising it, and copying them into the store's own file; both are read back and
+    /// compared.
+    package static let commit = 6.0e-9
     /// The final copying into the store's own file, for a store in WAL mode.
-    package static let writeBack = 0.8e-9
+    package static let writeBack = 1.6e-9
     /// Synchronising the data written by a call.
     package static let synchronisation = 1.5e-9
     package static let write = 2.5e-9
