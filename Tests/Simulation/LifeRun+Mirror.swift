@@ -136,7 +136,7 @@ extension LifeRun {
         where hasPlace(change, mirror.target) && after.world.make(change, in: new, key: { _ in 0 }) {
             made.append(change)
         }
-        guard after.world.lacking(in: new).isEmpty else { return Work { nil } }
+        guard after.world.lacking(in: new).isEmpty, !after.world.isMiscounted(in: new) else { return Work { nil } }
         var visit = Visit(last: last, after: after)
         var work = Work(refusals: mayBeOneWay(to: mirror.target) ? ["unsupported"] : []) {
             var store = try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)

@@ -155,7 +155,11 @@ extension LifeRun {
         var refusals = overtaken(isWriting: true).union(programRefusals)
         // What the version of an app that is behind refuses besides, the store's model does not say.
         let isBound = isBehind && self.model(appVersion).links.contains(where: \.isRuled)
-        if isInvalid || isBound || isBehind && lacksRequired(made, after.world) { refusals.formUnion(Self.invalid) }
+        // A list that a migration has left too short or too long may be checked with its object.
+        let isOff = after.world.isMiscounted(in: model)
+        if isInvalid || isBound || isOff || isBehind && lacksRequired(made, after.world) {
+            refusals.formUnion(Self.invalid)
+        }
         return Work(
             new: nothing || isInvalid ? nil : after, refusals: refusals, mustBeRefused: isInvalid && !isBehind
         ) { [after, made] in

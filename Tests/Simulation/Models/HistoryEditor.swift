@@ -93,6 +93,7 @@ struct HistoryEditor {
         Edit("cardinality changed") { $0.changeCardinality() }, Edit("cardinality changed") { $0.changeCardinality() },
         Edit("order changed") { $0.changeOrder() }, Edit("inverse changed") { $0.changeInverse() },
         Edit("modifier changed") { $0.changeModifier() }, Edit("note changed") { $0.changeNote() },
-        Edit("delete rule changed") { $0.changeDeleteRule() },
+        Edit("delete rule changed") { $0.changeDeleteRule() }, Edit("counts changed") { $0.changeCounts() },
+        Edit("counts changed") { $0.changeCounts() },
     ]
 }
