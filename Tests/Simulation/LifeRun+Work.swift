@@ -18,10 +18,13 @@ extension LifeRun {
     var programRefusals: Set<String> { locks.union(unreadable) }
 
     func work(_ action: Life.Action) throws -> Work {
+        let left = stopped
+        stopped = nil
         if mirror != nil {
             // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
             switch action {
-            case .migrate, .bar, .rollBack, .move, .downgrade, .finish, .spoilText, .repair, .mend, .putBack:
+            case .migrate, .bar, .rollBack, .move, .downgrade, .finish, .spoilText, .repair, .mend, .putBack,
+                .resume, .cutHistory:
                 return Work { nil }
             default: break
             }
@@ -109,6 +112,8 @@ extension LifeRun {
                 _ = try self.keeper().recover()
                 return nil
             }
+        case .resume: return resuming(left)
+        case .cutHistory(let count): return cuttingHistory(count)
         case .exportAndImport: return exporting()
         case .spoilText(let number, let attribute, let bytes): return spoiling(number, attribute, bytes ?? 0)
         case .spoilManifest(let place): return spoilingManifest(place)
@@ -382,19 +387,6 @@ extension LifeRun {
             let said = try self.face.downgrade(to: target, isRehearsal: isRehearsal)
             try self.check(said, way, to: target)
             return said.way == "mapping" && !isRehearsal ? back : keptBy
-        }
-    }
-}
-
-extension Life.Trim? {
-    /// The transactions that it leaves, of those that there are.
-    func left(of saves: [StoreWitness.Transaction]) -> [StoreWitness.Transaction] {
-        switch self {
-        case nil: return []
-        case .token(let count): return saves.suffix(max(count, 1))
-        case .date(let count):
-            guard let first = saves.suffix(max(count, 1)).first else { return [] }
-            return saves.filter { $0.time >= first.time }
         }
     }
 }

@@ -86,7 +86,9 @@ struct LifeSchedule {
         case .migrate(_, .quarantining, _): false
         case .migrate(_, let way, _): ![.container, .swiftData].contains(way)
         case .finish(let count): count ?? 1 == 1
-        case .backUp, .rollBack, .prune, .move, .downgrade, .repair, .exportAndImport, .ask: true
+        case .backUp, .rollBack, .prune, .move, .downgrade, .repair, .exportAndImport, .ask, .resume, .cutHistory,
+            .mirror:
+            true
         default: false
         }
     }
@@ -146,6 +148,7 @@ struct LifeSchedule {
             default: break
             }
         }
+        if run.stopped != nil, isLikely(1, in: 2) { return .resume }
         if let paused = run.paused, paused > run.now.version, isLikely(2, in: 3) {
             return .migrate(to: paused, .budget(units()), keepsReturned: false)
         }
@@ -166,7 +169,8 @@ struct LifeSchedule {
         case 75..<79: return .move
         case 79..<83: return .downgrade
         case 83..<85: return isLikely(1, in: 3) ? .repair : .mend(damage(run))
-        case 85..<87: return .trimHistory(trim())
+        case 85..<87:
+            return isLikely(1, in: 3) ? .cutHistory(Int.random(in: 1...5, using: &random)) : .trimHistory(trim())
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
         case 90..<92: return spoiling(run)
