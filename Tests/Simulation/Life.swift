@@ -113,6 +113,10 @@ struct Life: Codable, Sendable {
         /// An app deletes its history: all of it, or what is older than a transaction.
         case trimHistory(Trim?)
         case recover
+        /// Finishes the migration that the step before has left unfinished, with the settings that it has kept.
+        case resume
+        /// A repair deletes the history that is older than the day and second of a transaction, counted from the newest.
+        case cutHistory(Int)
         case exportAndImport
         /// Another program writes a text that is not UTF-8: that of ``HistoryValues/brokenTexts``, or the first.
         case spoilText(Int, attribute: Int, bytes: Int?)

@@ -108,8 +108,14 @@ extension LifeRun {
             refusals: refusals, mustBeRefused: mustBeRefused,
             reached: way == .stops && !unfit.isEmpty ? Array(states.dropLast()) : [],
             settleOutput: way == .into ? { try self.settleNewFile(self.newFile(target), last) } : {}
-        ) { [path] in
-            try self.perform(way, to: target, last, path)
+        ) { [path, waiting = paused] in
+            defer {
+                // The run of another call may have been there, and still be.
+                if self.disk.hasDied, waiting == nil || waiting == target, way.isKept {
+                    self.stopped = Stopped(target: target, way: way, answers: path.answers, last: last)
+                }
+            }
+            return try self.perform(way, to: target, last, path)
         }
     }
 
@@ -200,7 +206,10 @@ extension LifeRun {
             let said = try face.migrate(to: target, way, answers, into: nil)
             try check(said)
             paused = said.end == .paused ? target : nil
-            if said.end == .paused { return now }
+            if said.end == .paused {
+                stopped = Stopped(target: target, way: way, answers: answers, last: last, isPaused: true)
+                return now
+            }
             guard last.conflict < .mustRefuse else {
                 throw LifeFailure(kind: "not refused", words: "a value has no equal in its new type")
             }
@@ -255,11 +264,19 @@ extension LifeRun {
 }
 
 extension Life.Way {
-    fileprivate var hasBudget: Bool { if case .budget = self { true } else { false } }
+    var hasBudget: Bool { if case .budget = self { true } else { false } }
+
+    /// Whether the run keeps its settings, and leads to one state.
+    fileprivate var isKept: Bool {
+        switch self {
+        case .plain, .normalised, .inPlace, .deferred, .uncompared, .budget: true
+        case .stops, .refusing, .rehearsal, .into, .container, .swiftData, .quarantining: false
+        }
+    }
 }
 
 extension LifeRun.Snapshot {
-    fileprivate var deferred: Self {
+    var deferred: Self {
         var state = self
         state.isDeferred = true
         return state

@@ -22,20 +22,20 @@ extension LifeRun {
         case .start(let target): return try starting(min(target, models.count - 1))
         case .sync(let all):
             return following(copies: true) { mirror in
-                _ = try mirror.synchronise(all: all)
+                try self.face.synchronise(mirror, all: all)
             }
         case .verify:
             return following(copies: false) { mirror in
-                let result = try mirror.verify()
-                guard result.isEqual || self.hasMet else {
-                    throw LifeFailure(kind: "mirror differs", words: result.lines.joined(separator: "; "))
+                let difference = try self.face.difference(mirror)
+                guard difference == nil || self.hasMet else {
+                    throw LifeFailure(kind: "mirror differs", words: difference ?? "")
                 }
             }
         case .visit(let changes, let api): return visiting(changes, api)
         case .stop:
             guard mirror != nil else { return Work { nil } }
             return Work(endsMirror: true) {
-                try MirroredStore.stop(self.store, system: self.disk.system)
+                try self.face.stopMirror()
                 return nil
             }
         }
@@ -53,12 +53,7 @@ extension LifeRun {
         return Work(
             refusals: unfit(last), mustBeRefused: last.conflict == .mustRefuse, second: second
         ) {
-            var options = RunOptions()
-            options.patience = .zero
-            options.acceptedLosses = .all
-            options.configuration = self.history.configuration
-            let request = StoreRequest(self.store, to: self.name(target), .migrateInto(second.path), options)
-            _ = try MirroredStore.start(request, self.context(answers, .plain), on: self.disk.system)
+            try self.face.start(second)
             return nil
         }
     }
@@ -70,15 +65,13 @@ extension LifeRun {
         return state
     }
 
-    private func following(copies: Bool, _ body: @escaping (inout MirroredStore) throws -> Void) -> Work {
+    private func following(copies: Bool, _ body: @escaping (Mirror) throws -> Void) -> Work {
         guard var second = mirror, let last = way(to: second.target).last else { return Work { nil } }
         second.state = unhistoric(last)
         return Work(
             refusals: unfit(last), mustBeRefused: copies && last.conflict == .mustRefuse, second: second
-        ) { [answers = second.answers] in
-            var mirror = try MirroredStore(
-                of: self.store, self.context(answers, .plain), on: self.disk.system)
-            try body(&mirror)
+        ) { [second] in
+            try body(second)
             return nil
         }
     }
@@ -137,11 +130,11 @@ extension LifeRun {
         where hasPlace(change, mirror.target) && after.world.make(change, in: new, key: { _ in 0 }) {
             made.append(change)
         }
-        guard after.world.lacking(in: new).isEmpty else { return Work { nil } }
+        guard after.world.lacking(in: new).isEmpty, !after.world.isMiscounted(in: new) else { return Work { nil } }
         var visit = Visit(last: last, after: after)
         var work = Work(refusals: mayBeOneWay(to: mirror.target) ? ["unsupported"] : []) {
-            var store = try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)
-            _ = try store.cutOver()
+            let face = try self.face
+            try face.cutOver(mirror)
             visit.hasBegun = true
             let witness = try StoreWitness(self.copy(mirror.path), new, support: Self.support(of: mirror.path))
             visit.after.world.giveKeys(made, in: new, above: witness.highest)
@@ -152,7 +145,7 @@ extension LifeRun {
                     visit.after.world.objects[number]?.key = key
                 }
             }
-            do { try store.undoCutOver() } catch let error as MigrationError
+            do { try face.undoCutOver(mirror) } catch let error as MigrationError
                 where error.code == .unsupported && !self.hasMet
             {
                 throw LifeFailure(kind: "no way back", words: "after a cut-over that was not one-way: \(error)")

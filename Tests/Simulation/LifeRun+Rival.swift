@@ -74,7 +74,8 @@ extension LifeRun {
         }
         let isInvalid = lacks(own.world, besides: pending.base)
         // What others have linked with an object may keep it from being deleted before the conflict is seen.
-        let isRuled = isInvalid || isConflict && model.links.contains(where: \.isRuled)
+        let isOff = own.world.isMiscounted(in: model) || merged.world.isMiscounted(in: model)
+        let isRuled = isInvalid || isOff || isConflict && model.links.contains(where: \.isRuled)
         var after = now
         after.world = merged.world
         after = expecting(after, pending.changes)
@@ -144,9 +145,10 @@ extension LifeRun {
     /// How a program refuses a save for a rule of the model.
     static let invalid: Set = ["validation", "wrongType"]
 
-    /// Whether a save is refused because objects have no destination where one is required, and did not before.
+    /// Whether a save is refused because objects have no destination where one is required, and did not before, or
+    /// because a list that it changes has too few or too many.
     func lacks(_ after: HistoryWorld, besides before: HistoryWorld) -> Bool {
-        !after.lacking(in: model()).isSubset(of: before.lacking(in: model()))
+        after.lacks(besides: before, in: model())
     }
 
     /// The changes that make sense in a world, and what they make of it.

@@ -20,7 +20,7 @@ extension LifeRun {
             if case .rollBack = action, let last, let given = lastTransaction, given < last {
                 throw LifeFailure(kind: "law broken", words: "the transaction \(last) will be given again")
             }
-            if case .trimHistory(let trim) = action, isDone, saves != trim.left(of: saved) {
+            if isDone, let left = left(of: saved), saves != left {
                 throw LifeFailure(kind: "history differs", words: "\(saves) are left of \(saved)")
             }
             // The states with and without deferred work have the same objects.

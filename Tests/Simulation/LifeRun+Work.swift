@@ -18,10 +18,13 @@ extension LifeRun {
     var programRefusals: Set<String> { locks.union(unreadable) }
 
     func work(_ action: Life.Action) throws -> Work {
+        let left = stopped
+        stopped = nil
         if mirror != nil {
             // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
             switch action {
-            case .migrate, .bar, .rollBack, .move, .downgrade, .finish, .spoilText, .repair, .mend, .putBack:
+            case .migrate, .bar, .rollBack, .move, .downgrade, .finish, .spoilText, .repair, .mend, .putBack,
+                .resume, .cutHistory:
                 return Work { nil }
             default: break
             }
@@ -108,6 +111,8 @@ extension LifeRun {
                 _ = try self.keeper().recover()
                 return nil
             }
+        case .resume: return resuming(left)
+        case .cutHistory(let count): return cuttingHistory(count)
         case .exportAndImport: return exporting()
         case .spoilText(let number, let attribute, let bytes): return spoiling(number, attribute, bytes ?? 0)
         case .spoilManifest(let place): return spoilingManifest(place)
@@ -145,7 +150,11 @@ extension LifeRun {
         var refusals = overtaken(isWriting: true).union(programRefusals)
         // What the version of an app that is behind refuses besides, the store's model does not say.
         let isBound = isBehind && self.model(appVersion).links.contains(where: \.isRuled)
-        if isInvalid || isBound || isBehind && lacksRequired(made, after.world) { refusals.formUnion(Self.invalid) }
+        // A list that a migration has left too short or too long may be checked with its object.
+        let isOff = after.world.isMiscounted(in: model)
+        if isInvalid || isBound || isOff || isBehind && lacksRequired(made, after.world) {
+            refusals.formUnion(Self.invalid)
+        }
         return Work(
             new: nothing || isInvalid ? nil : after, refusals: refusals, mustBeRefused: isInvalid && !isBehind
         ) { [after, made] in
@@ -232,7 +241,7 @@ extension LifeRun {
     private func spoiling(_ number: Int, _ id: Int, _ pattern: Int) -> Work {
         var after = now
         let model = model()
-        guard let object = now.world.objects[number],
+        guard let object = now.world.objects[number], !history.models.contains(where: \.derivesTexts),
             let declaring = model.lineage(object.entity).first(where: { $0.attributes.contains { $0.id == id } }),
             let attribute = declaring.attributes.first(where: { $0.id == id }), attribute.description.type == .string,
             !model.tree(of: object.entity).contains(where: { other in
@@ -368,19 +377,6 @@ extension LifeRun {
             let said = try self.face.downgrade(to: target, isRehearsal: isRehearsal)
             try self.check(said, way, to: target)
             return said.way == "mapping" && !isRehearsal ? back : keptBy
-        }
-    }
-}
-
-extension Life.Trim? {
-    /// The transactions that it leaves, of those that there are.
-    func left(of saves: [StoreWitness.Transaction]) -> [StoreWitness.Transaction] {
-        switch self {
-        case nil: return []
-        case .token(let count): return saves.suffix(max(count, 1))
-        case .date(let count):
-            guard let first = saves.suffix(max(count, 1)).first else { return [] }
-            return saves.filter { $0.time >= first.time }
         }
     }
 }

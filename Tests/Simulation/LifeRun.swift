@@ -90,6 +90,8 @@ final class LifeRun {
     var mirror: Mirror?
     /// The version that calls with a budget are on the way to.
     var paused: Int?
+    /// The migration that the last step has left unfinished.
+    var stopped: Stopped?
     /// What a rollback means that names no backup.
     var lastRun = LastRun.none
     /// What the step has damaged.

@@ -122,7 +122,9 @@ struct LifeSchedule {
         case .migrate(_, .quarantining, _): false
         case .migrate(_, let way, _): ![.container, .swiftData].contains(way)
         case .finish(let count): count ?? 1 == 1
-        case .backUp, .rollBack, .prune, .move, .downgrade, .repair, .exportAndImport, .ask: true
+        case .backUp, .rollBack, .prune, .move, .downgrade, .repair, .exportAndImport, .ask, .resume, .cutHistory,
+            .mirror:
+            true
         default: false
         }
     }
@@ -149,27 +151,14 @@ struct LifeSchedule {
     ) {
         var (after, made) = (world, [change])
         guard after.make(change, in: model, key: { _ in 0 }) else { return }
-        if case .insert(let number, _, _) = change { made += links(needed: number, &after, model) }
-        guard after.lacking(in: model).isSubset(of: world.lacking(in: model)) else { return }
-        (world, changes) = (after, changes + made)
-    }
-
-    private mutating func links(needed number: Int, _ world: inout HistoryWorld, _ model: HistoryModel) -> [Change] {
-        var made: [Change] = []
-        for link in model.links where link.isRequired && world.lacking(in: model).contains(number) {
-            let isForward = link.end.isRequired == true
-            let others = world.members(of: isForward ? link.far : link.end.entity, in: model)
-            for other in others.shuffled(using: &random).prefix(4) {
-                let change = Change.link(
-                    link.id, from: isForward ? number : other, to: isForward ? other : number, place: 0,
-                    isBackward: false)
-                if world.make(change, in: model, key: { _ in 0 }) {
-                    made.append(change)
-                    break
-                }
-            }
+        switch change {
+        case .insert(let number, _, _): made += after.links(needed: number, in: model, using: &random)
+        case .link(_, let from, let to, _, _):
+            for number in [from, to] { made += after.links(needed: number, in: model, using: &random) }
+        case .set, .unlink, .delete: break
         }
-        return made
+        guard !after.lacks(besides: world, in: model) else { return }
+        (world, changes) = (after, changes + made)
     }
 
     private mutating func action(_ run: LifeRun) -> Life.Action {
@@ -194,6 +183,7 @@ struct LifeSchedule {
             default: break
             }
         }
+        if run.stopped != nil, isLikely(1, in: 2) { return .resume }
         if let paused = run.paused, paused > run.now.version, isLikely(2, in: 3) {
             return .migrate(to: paused, .budget(units()), keepsReturned: false)
         }
@@ -214,7 +204,8 @@ struct LifeSchedule {
         case 75..<79: return .move
         case 79..<83: return .downgrade
         case 83..<85: return isLikely(1, in: 3) ? .repair : .mend(damage(run))
-        case 85..<87: return .trimHistory(trim())
+        case 85..<87:
+            return isLikely(1, in: 3) ? .cutHistory(Int.random(in: 1...5, using: &random)) : .trimHistory(trim())
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
         case 90..<92: return spoiling(run)
@@ -331,7 +322,7 @@ struct LifeSchedule {
             var after = world
             let isRefused =
                 world.refuses(change, in: model)
-                || after.make(change, in: model, key: { _ in 0 }) && !after.lacking(in: model).isEmpty
+                || after.make(change, in: model, key: { _ in 0 }) && after.lacks(besides: world, in: model)
             // Now and then a save that must be refused.
             if isRefused, isLikely(1, in: 6) { return changes + [change] }
             add(change, &changes, &world, model)

@@ -48,6 +48,8 @@ extension HistoryEditor {
         }
         if link.end.isToMany, isLikely(1, in: 5) { link.end.limit = 3 }
         if inverse.isToMany, isLikely(1, in: 5) { inverse.limit = 2 }
+        count(&link.end, besides: inverse)
+        count(&inverse, besides: link.end)
         link.inverse = inverse
     }
 

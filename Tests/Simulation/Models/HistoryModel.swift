@@ -33,6 +33,8 @@ struct HistoryModel: Codable, Sendable {
         var composites: [String: String]?
         /// The names of transient attributes, texts that no store has.
         var transients: [String]?
+        /// The attributes that the store computes.
+        var derived: [Derived]?
     }
 
     struct End: Codable, Sendable {
@@ -46,10 +48,12 @@ struct HistoryModel: Codable, Sendable {
         var cascades = false
         /// The delete rule where it is neither to cascade nor to nullify; no part of the version hash either.
         var rule: Rule?
-        /// Whether every object has a destination; of a to-one.
+        /// Whether every object has a destination, or as many as a to-many has at least.
         var isRequired: Bool?
         /// The highest number of destinations of a to-many; nil for any number.
         var limit: Int?
+        /// The least number of destinations of a to-many that is not empty; nil for any number.
+        var least: Int?
 
         enum Rule: String, Codable, CaseIterable, Sendable { case deny, noAction }
 
@@ -74,7 +78,7 @@ struct HistoryModel: Codable, Sendable {
         var far: Int { inverse?.entity ?? destination }
         var isRequired: Bool { ends.contains { $0.isRequired == true } }
         /// Whether a save may be refused for what the link is then.
-        var isRuled: Bool { isRequired || ends.contains { $0.limit != nil || $0.rule == .deny } }
+        var isRuled: Bool { isRequired || ends.contains { $0.isCounted || $0.rule == .deny } }
     }
 
     var entities: [Entity] = []
@@ -213,6 +217,7 @@ extension HistoryModel {
                     + entity.attributes.map(\.description).map {
                         "\($0.name) \($0.isOptional) \($0.allowsExternalBinaryDataStorage)"
                     }
+                    + derived(by: entity).map { "\($0.name) \($0.derivation?.expression ?? "")" }
             } + links.map { "\($0.ends.map(\.name))" })
     }
 
@@ -335,7 +340,7 @@ extension HistoryModel {
     /// The attributes as a model declares them: those with a path are the elements of a composite one.
     private func attributes(of entity: Entity) -> [AttributeDescription] {
         var found: [AttributeDescription] = []
-        found += (entity.transients ?? []).map(AttributeDescription.init(transient:))
+        found += (entity.transients ?? []).map(AttributeDescription.init(transient:)) + derived(by: entity)
         for attribute in entity.attributes.map(\.description) {
             guard let composite = attribute.compositePath else {
                 found.append(attribute)
@@ -371,7 +376,8 @@ extension HistoryModel {
     private func relationship(_ end: End, to entity: String, inverse: String?) -> RelationshipDescription {
         RelationshipDescription(
             name: end.name, destinationEntityName: entity, inverseName: inverse,
-            isOptional: end.isToMany || end.isRequired != true, maxCount: end.isToMany ? end.limit ?? 0 : 1,
+            isOptional: end.isRequired != true || end.isToMany && end.least == nil,
+            maxCount: end.isToMany ? end.limit ?? 0 : 1, minCount: end.isToMany ? end.least ?? 0 : 0,
             isOrdered: end.isOrdered, deleteRule: end.deleteRule, renamingIdentifier: end.renamingIdentifier)
     }
 }

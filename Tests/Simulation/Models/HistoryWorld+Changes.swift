@@ -148,14 +148,6 @@ extension HistoryWorld {
         }
     }
 
-    private func keepsLimit(_ id: Int, _ from: Int, _ to: Int, _ model: HistoryModel) -> Bool {
-        guard let link = model.link(id) else { return true }
-        func keeps(_ end: HistoryModel.End?, _ list: [Int]?) -> Bool {
-            end?.isToMany != true || list?.count ?? 0 <= end?.limit ?? .max
-        }
-        return keeps(link.end, pairs[id]?.forward[from]) && keeps(link.inverse, pairs[id]?.backward[to])
-    }
-
     /// The objects without a destination where one is required, which the save that leaves them so is refused for.
     func lacking(in model: HistoryModel) -> Set<Int> {
         Set(

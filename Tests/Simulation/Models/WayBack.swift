@@ -24,6 +24,10 @@ struct WayBack {
         for entity in old.entities { for attribute in entity.unique { examineUnique(attribute, of: entity) } }
         if !isFollowed { obstacles.append("objects or names that move") }
         if isLacking { obstacles.append("an object without a destination") }
+        let lists = old.links.filter { link in
+            new.link(link.id) == nil && link.ends.contains { $0.isToMany && $0.isRequired == true }
+        }
+        if !lists.isEmpty { obstacles.append("a list that has to have members") }
         for version in earlier { findLeft(by: version) }
     }
 

@@ -10,10 +10,10 @@ import MoultTools
 /// The command line's face: a process gets words, prints a document, and ends with an exit code. It reads the models of
 /// the life from files.
 struct CommandFace: StoreFace {
-    private unowned let run: LifeRun
+    unowned let run: LifeRun
     /// A folder that is not on the simulated disk.
     private let folder: String
-    private let models: [String]
+    let models: [String]
 
     /// - Parameter folder: a folder that does not exist yet.
     init(_ run: LifeRun, in folder: String) throws {
@@ -103,7 +103,7 @@ struct CommandFace: StoreFace {
     ///
     /// - Parameter code: returns the exit code that the document of a verb that has not failed goes with.
     /// - Throws: the error that the document says, as the library throws it.
-    private func answer<Answer: Decodable>(
+    func answer<Answer: Decodable>(
         _ words: [String], _ code: (Answer) -> Int32 = { _ in 0 }
     ) throws -> Answer {
         let (printed, ended) = try process(words)
@@ -139,12 +139,12 @@ struct CommandFace: StoreFace {
             code, fault.message, place: fault.place, remedy: fault.remedy, cause: fault.cause)
     }
 
-    private func to(_ target: Int) -> [String] { ["--to", run.name(target)] }
+    func to(_ target: Int) -> [String] { ["--to", run.name(target)] }
 
     /// The words that name the answers, which are written to a file.
-    private func file(of answers: [Answer]) throws -> [String] {
+    func file(of answers: [Answer], named name: String = "given") throws -> [String] {
         guard !answers.isEmpty else { return [] }
-        let path = "\(folder)/given.json"
+        let path = "\(folder)/\(name).json"
         try POSIXSystem().write(try Answers(answers).json, to: path, .own)
         return ["--answers", path]
     }
@@ -230,8 +230,12 @@ struct CommandFace: StoreFace {
         let remarks: [Said.Finding]
     }
 
-    func repair() throws -> [(rule: String, place: String)] {
-        let said: Repaired = try answer(["repair", run.store] + models) { $0.left == 0 && $0.remarks.isEmpty ? 0 : 1 }
+    func repair() throws -> [(rule: String, place: String)] { try repair([]) }
+
+    func repair(_ options: [String]) throws -> [(rule: String, place: String)] {
+        let said: Repaired = try answer(["repair", run.store] + models + options) {
+            $0.left == 0 && $0.remarks.isEmpty ? 0 : 1
+        }
         return said.findings.map { ($0.rule, $0.place) }
     }
 

@@ -24,6 +24,20 @@ protocol StoreFace {
     func repair() throws -> [(rule: String, place: String)]
     func export(_ backup: String, to path: String) throws
     func importBackup(_ path: String) throws
+    /// Finishes a run that has not ended.
+    func resume(_ answers: [Answer]) throws -> Said.Resumption
+    /// Deletes the history before a moment, in whole seconds since 2001.
+    ///
+    /// - Returns: the faults that were repaired, as of a repair.
+    func cutHistory(before moment: Int) throws -> [(rule: String, place: String)]
+
+    func start(_ mirror: LifeRun.Mirror) throws
+    func synchronise(_ mirror: LifeRun.Mirror, all: Bool) throws
+    /// - Returns: how the second store differs from a migration of the first; nil if it does not.
+    func difference(_ mirror: LifeRun.Mirror) throws -> String?
+    func cutOver(_ mirror: LifeRun.Mirror) throws
+    func undoCutOver(_ mirror: LifeRun.Mirror) throws
+    func stopMirror() throws
 
     func status(aimingAt target: Int) throws -> Said.Status
     func inspect() throws -> Said.Contents
@@ -48,6 +62,14 @@ enum Said {
         enum End { case nothing, done, paused }
         var end: End
         var losses: [Loss] = []
+    }
+
+    /// What became of a run that had not ended.
+    struct Resumption {
+        /// How the migration ended; nil where the store was only recovered.
+        var end: Migration.End?
+        /// The name of the version that it leads to.
+        var to: String?
     }
 
     struct Loss: Decodable, Equatable {
