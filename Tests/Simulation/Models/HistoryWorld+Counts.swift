@@ -35,8 +35,12 @@ extension HistoryWorld {
         model.links.contains { link in
             [false, true].contains { isBackward in
                 guard let end = isBackward ? link.inverse : link.end, end.isToMany, end.isCounted else { return false }
-                return members(of: end.entity, in: model).contains { number in
-                    let found = destinations(link.id, of: number, isBackward)
+                // An empty list is wrong only where every object has to have members.
+                let lists = isBackward ? pairs[link.id]?.backward : pairs[link.id]?.forward
+                let owners =
+                    end.isRequired == true ? members(of: end.entity, in: model) : lists.map { Array($0.keys) } ?? []
+                return owners.contains { number in
+                    let found = lists?[number] ?? []
                     guard end.missing(found.count) > 0 || found.count > end.limit ?? .max else { return false }
                     guard let before, before.objects[number] != nil else { return true }
                     return Set(before.destinations(link.id, of: number, isBackward)) != Set(found)
