@@ -227,6 +227,20 @@ struct KeptDefinitionsTests {  // tier: long
             ])
     }
 
+    /// With the type of the attribute, the table has the very text that it has in a new store.
+    @Test(arguments: [Way.cheapest, .normalised, .deferred], ["VARCHAR", "TEXT"])
+    func `the values of a column are lost whose name an added attribute takes`(way: Way, type: String) throws {
+        let later = [Self.title, Self.body, AttributeDescription(name: "zoo", type: .string)]
+        let notes = try Self.notes(
+            "ALTER TABLE ZNOTE ADD COLUMN ZZOO \(type); UPDATE ZNOTE SET ZZOO = 'x' WHERE Z_PK < 3", to: later)
+        let losses = try notes.migrate(way)
+        #expect(
+            losses == [
+                "2 values in the column ZZOO of ZNOTE are deleted: the column belongs to no property of the model."
+            ])
+        #expect(try notes.shell("SELECT count(ZZOO) FROM ZNOTE") == "0\n")
+    }
+
     // MARK: - What is made while work waits
 
     @Test func `finish drops what an app has made since over a column that leaves, and names it`() throws {

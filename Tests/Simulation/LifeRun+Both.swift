@@ -16,7 +16,7 @@ extension LifeRun {
             isInvalid = after.refuses(change, in: model)
             if isInvalid || after.make(change, in: model, key: { _ in 0 }) { made.append(change) }
         }
-        isInvalid = isInvalid || !after.lacking(in: model).isSubset(of: before.lacking(in: model))
+        isInvalid = isInvalid || after.lacks(besides: before, in: model)
         let isSaved = !isInvalid && !made.isEmpty
         let mine = isSaved ? expecting(made, of: after) : now
         var theirs = isSaved ? other.expecting(made, of: after) : other.now

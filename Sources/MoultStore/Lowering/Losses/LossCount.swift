@@ -193,17 +193,26 @@ struct LossCount {
         return losses
     }
 
-    /// Returns the losses of columns with values that no property explains, in tables that are rebuilt.
+    /// Returns the losses of columns with values that no property explains, in tables that are rebuilt, and where they
+    /// become columns of the new version in a table that stays.
     private func unexplained() throws -> [MigrationLoss] {
         var columns = source.tables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
         columns += source.joinTables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
         guard columns.contains(where: { !$0.1.isEmpty }) else { return [] }
-        let filled = Set(
-            lowering.changes.flatMap { change -> [String] in
-                if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [] }
-            } + lowering.joinChanges.filter(\.isRebuilt).map(\.table.name))
-        return try columns.filter { filled.contains($0.0) }.flatMap { table, names in
-            try connection.valueCounts(of: names, in: table).map { column, count in
+        var filled = Set(lowering.joinChanges.filter(\.isRebuilt).map(\.table.name))
+        var written: [String: Set<String>] = [:]
+        for change in lowering.changes {
+            switch change.kind {
+            case .rebuilt(let fills): filled.formUnion(fills.map(\.source))
+            case .updated(let columns, _): written[change.table.name] = Set(columns.map(\.column))
+            case .untouched: break
+            }
+        }
+        return try columns.flatMap { table, names in
+            let isFilled = filled.contains(table)
+            let lost = isFilled ? names : names.filter { written[table]?.contains($0) == true }
+            return try connection.valueCounts(of: lost, in: table).filter { isFilled || $0.count > 0 }.map {
+                column, count in
                 MigrationLoss(
                     count == 0 ? .column : .values, .unexplained, entity: table, property: column,
                     count: count == 0 ? nil : count, version: version)
