@@ -135,7 +135,7 @@ struct DeferredLowering {
 
     private mutating func checkRest() {
         if isUndoing {
-            statements += settling + lowering.derivedUpdates()
+            statements += settling + lowering.derivedUpdates(isUndoing: true)
         } else if !lowering.derivedUpdates().isEmpty {
             obstacles.append("a derived attribute has to be computed")
         }

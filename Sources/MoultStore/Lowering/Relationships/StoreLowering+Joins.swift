@@ -80,7 +80,7 @@ extension StoreLowering {
     private func keepsKeys(_ links: Links) -> Bool { keepsKeys(links.owners) && keepsKeys(links.destinations) }
 
     /// Returns the conditions that both ends of a pair `p` are migrated to entities that the relationship allows.
-    private func conditions(_ links: Links) -> [SQLText] {
+    func conditions(_ links: Links) -> [SQLText] {
         [condition(links.flipped), condition(links)].compactMap { $0 }
     }
 

@@ -212,7 +212,7 @@ extension StoreLowering {
     }
 
     /// Returns whether a mapping takes all of its objects, which no other mapping takes, without a condition or policy.
-    private func isAlone(_ contribution: RowSource) -> Bool {
+    func isAlone(_ contribution: RowSource) -> Bool {
         contribution.values.condition == nil && contribution.mapping.policy == nil
             && isTakenOnce(contribution.sourceNumber)
     }

@@ -3,20 +3,17 @@ import MoultModel
 import MoultSQLite
 
 extension StoreLowering {
-    /// Returns the statements that compute derived attributes whose stored values cannot be kept. These are new
-    /// attributes, those with a changed derivation, and those that depend on other rows if such rows are removed.
-    package func derivedUpdates() -> [StoreScript.Statement] {
-        let rowsLeave = mapping.entityMappings.contains { $0.destinationEntityName == nil || $0.policy != nil }
-        return derivedAttributes.compactMap { entity, attribute in
-            let isStale = rowsLeave && attribute.derivation.map { $0.dependsOnOtherRows } == true
-            return isStale || !isCarried(attribute, in: entity) ? update(attribute, in: entity) : nil
-        }
+    /// Returns the statements that compute the derived attributes whose stored values are not kept.
+    ///
+    /// - Parameter isUndoing: whether tables that were set aside are restored, with values of that time.
+    package func derivedUpdates(isUndoing: Bool = false) -> [StoreScript.Statement] {
+        computedAttributes(isUndoing: isUndoing).compactMap { entity, attribute in update(attribute, in: entity) }
     }
 
     /// Returns sentences on the derived attributes that are computed for existing rows, by table.
     func computedSentences() -> [String: [String]] {
         var sentences: [String: [String]] = [:]
-        for (entity, attribute) in newlyDerived {
+        for (entity, attribute) in computedAttributes() where hasObjects(entity) {
             guard let table = destination.table(for: entity)?.name, update(attribute, in: entity) != nil else {
                 continue
             }
@@ -28,8 +25,9 @@ extension StoreLowering {
 
     /// Returns findings on the derived attributes that no statement can compute: existing rows get no value.
     func uncomputedValues() -> [Finding] {
-        newlyDerived.compactMap { entity, attribute in
-            guard let derivation = attribute.derivation, update(attribute, in: entity) == nil else { return nil }
+        computedAttributes().compactMap { entity, attribute in
+            guard hasObjects(entity), let derivation = attribute.derivation, update(attribute, in: entity) == nil
+            else { return nil }
             let count = rows(of: ([entity] + destination.model.descendants(of: entity)).map(\.name))
             return Finding(
                 code: "derived-not-computed", severity: .warning, place: "\(entity.name).\(attribute.name)",
@@ -40,26 +38,30 @@ extension StoreLowering {
         }
     }
 
-    private var derivedAttributes: [(EntityDescription, AttributeDescription)] {
+    /// The derived attributes whose stored values are not kept, each after the derived attributes that it reads.
+    private func computedAttributes(isUndoing: Bool = false) -> [(EntityDescription, AttributeDescription)] {
         destination.model.entities.flatMap { entity in
-            entity.attributes.filter { $0.isStored && $0.derivation != nil }.map { (entity, $0) }
-        }
+            entity.attributes.filter { attribute in
+                attribute.isStored && attribute.derivation != nil
+                    && (isUndoing && contributions(to: entity).isEmpty
+                        ? readsProperties(attribute, in: entity) : !isCarried(attribute, in: entity))
+            }.map { (depth: depth(of: $0, in: entity), (entity, $0)) }
+        }.sorted { $0.depth < $1.depth }.map(\.1)
     }
 
-    /// The derived attributes whose derivation is new, of entities with objects.
-    private var newlyDerived: [(EntityDescription, AttributeDescription)] {
-        derivedAttributes.filter { entity, attribute in
-            !isCarried(attribute, in: entity) && contributions(to: entity).contains { rows(of: [$0.source.name]) > 0 }
-        }
+    private func hasObjects(_ entity: EntityDescription) -> Bool {
+        contributions(to: entity).contains { rows(of: [$0.source.name]) > 0 }
     }
 
-    private func isCarried(_ attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
-        let dependsOnOtherRows = attribute.derivation?.dependsOnOtherRows ?? false
-        return contributions(to: entity).allSatisfy { contribution in
-            let old = source.model.attribute(attribute.name, of: contribution.source)
-            return old?.derivation == attribute.derivation && old?.isStored == true
-                && (!dependsOnOtherRows || contribution.source.name == contribution.destination.name)
-        }
+    /// Returns the stored value of a derived attribute if it is kept, or if ``derivedUpdates()`` replaces it.
+    func derivedValue(_ attribute: AttributeDescription, _ contribution: RowSource) -> ColumnSource {
+        guard let old = source.model.attribute(attribute.name, of: contribution.source),
+            old.derivation == attribute.derivation,
+            let column = source.column(forAttribute: attribute.name, in: contribution.source),
+            isCarried(attribute, in: contribution.destination)
+                || update(attribute, in: contribution.destination) != nil
+        else { return .null }
+        return .column(column)
     }
 
     private func update(_ attribute: AttributeDescription, in entity: EntityDescription) -> StoreScript.Statement? {
@@ -75,13 +77,6 @@ extension StoreLowering {
                 """,
             "Compute \(entity.name).\(attribute.name) from \(derivation.expression).",
             rows: .counted(rows(of: [entity.name])))
-    }
-}
-
-extension AttributeDescription.Derivation {
-    /// Whether the value depends on other rows than its own.
-    fileprivate var dependsOnOtherRows: Bool {
-        DerivationShape(expression) != nil || expression.contains("@") || expression.contains(".")
     }
 }
 

@@ -244,14 +244,4 @@ extension StoreLowering {
         return .expression(
             to.allowsExternalBinaryDataStorage ? MappedValues.external(value.sql) : "moult_inline(\(value.sql))")
     }
-
-    /// Returns the stored value of a derived attribute if its derivation is unchanged; `derivedUpdates()` computes all
-    /// others.
-    private func derivedValue(_ attribute: AttributeDescription, _ contribution: RowSource) -> ColumnSource {
-        guard let old = source.model.attribute(attribute.name, of: contribution.source),
-            old.derivation == attribute.derivation,
-            let column = source.column(forAttribute: attribute.name, in: contribution.source)
-        else { return .null }
-        return .column(column)
-    }
 }
