@@ -54,7 +54,7 @@ extension LifeRun {
         case .stranger(let number):
             // Only where one entity has rows in the table is it clear which the row was of.
             guard let object = now.world.objects[number],
-                model.tree(of: object.entity).filter({ !$0.isAbstract }).count == 1
+                model.tree(of: object.entity).filter({ !$0.isAbstract }).count == 1, !model.derivesOverLinks
             else { return nil }
             let sql = "UPDATE \"\(table(of: object.entity))\" SET Z_ENT = 9999 WHERE Z_PK = ?"
             return Wound(rule: .numbers, statements: [(sql, [.integer(Int64(object.key))])], after: after)
@@ -82,8 +82,10 @@ extension LifeRun {
 
     private func dangling(_ id: Int, _ owner: Int, _ isBackward: Bool, _ after: Snapshot) -> Wound? {
         let model = model()
+        // What is written past a program's triggers leaves wrong what they compute.
         guard let link = model.link(id), let end = isBackward ? link.inverse : link.end, !end.isToMany,
-            end.isRequired != true, let object = now.world.objects[owner], let pairs = now.world.pairs[id],
+            !model.derivesOverLinks, end.isRequired != true, let object = now.world.objects[owner],
+            let pairs = now.world.pairs[id],
             let other = (isBackward ? pairs.backward : pairs.forward)[owner]?.first
         else { return nil }
         // Two properties of one table may have one column's name.

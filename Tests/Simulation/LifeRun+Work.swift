@@ -241,7 +241,7 @@ extension LifeRun {
     private func spoiling(_ number: Int, _ id: Int, _ pattern: Int) -> Work {
         var after = now
         let model = model()
-        guard let object = now.world.objects[number],
+        guard let object = now.world.objects[number], !history.models.contains(where: \.derivesTexts),
             let declaring = model.lineage(object.entity).first(where: { $0.attributes.contains { $0.id == id } }),
             let attribute = declaring.attributes.first(where: { $0.id == id }), attribute.description.type == .string,
             !model.tree(of: object.entity).contains(where: { other in

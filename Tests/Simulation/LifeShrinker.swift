@@ -96,6 +96,9 @@ struct LifeShrinker {
             for place in smaller.models.indices { smaller.models[place].remove(attribute: attribute) }
             _ = take(smaller)
         }
+        var underived = life
+        for place in underived.models.indices { underived.models[place].removeDerived() }
+        _ = take(underived)
         var plain = life
         for place in plain.models.indices { plain.models[place].simplify() }
         _ = take(plain)
@@ -168,6 +171,10 @@ extension HistoryModel {
             entities[place].unique.removeAll { $0 == id }
             entities[place].indexes.removeAll { $0.contains(id) }
         }
+    }
+
+    fileprivate mutating func removeDerived() {
+        for place in entities.indices { entities[place].derived = nil }
     }
 
     fileprivate mutating func simplify() {

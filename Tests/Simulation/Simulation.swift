@@ -35,8 +35,8 @@ import MoultBasics
 // A second app keeps changes in a context while others save: what they have saved is merged or reported as a conflict,
 // and never overwritten.
 //
-// Not simulated: SwiftData's hierarchies and value types; a plan's code; derived attributes; memory that runs out
-// outside SQLite; two programs inside one SQLite call; conflicts where only the rows that hold links tell.
+// Not simulated: SwiftData's hierarchies and value types; a plan's code; attributes derived from `now()`; memory that
+// runs out outside SQLite; two programs inside one SQLite call; conflicts where only the rows that hold links tell.
 // `CoreDataProgram` and `SwiftDataProgram` use the machine's own files beside the store.
 
 /// One line, at once.

@@ -38,6 +38,7 @@ struct HistoryEditor {
         }
         for _ in 0..<Int.random(in: isDivided ? 1...3 : 2...4, using: &random) { addEntity() }
         for _ in 0..<Int.random(in: 2...5, using: &random) { addLink() }
+        for _ in 0..<3 where isLikely(1, in: 3) { _ = changeDerived() }
         if !isPlain, !isDivided, isLikely(1, in: 4) {
             model.others = []
             for _ in 0..<2 where isLikely(1, in: 2) { _ = changeConfiguration() }
@@ -100,6 +101,7 @@ struct HistoryEditor {
         Edit("order changed") { $0.changeOrder() }, Edit("inverse changed") { $0.changeInverse() },
         Edit("modifier changed") { $0.changeModifier() }, Edit("note changed") { $0.changeNote() },
         Edit("delete rule changed") { $0.changeDeleteRule() }, Edit("counts changed") { $0.changeCounts() },
-        Edit("counts changed") { $0.changeCounts() },
+        Edit("counts changed") { $0.changeCounts() }, Edit("derived changed") { $0.changeDerived() },
+        Edit("derived changed") { $0.changeDerived() },
     ]
 }

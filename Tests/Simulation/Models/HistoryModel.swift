@@ -33,6 +33,8 @@ struct HistoryModel: Codable, Sendable {
         var composites: [String: String]?
         /// The names of transient attributes, texts that no store has.
         var transients: [String]?
+        /// The attributes that the store computes.
+        var derived: [Derived]?
     }
 
     struct End: Codable, Sendable {
@@ -215,6 +217,7 @@ extension HistoryModel {
                     + entity.attributes.map(\.description).map {
                         "\($0.name) \($0.isOptional) \($0.allowsExternalBinaryDataStorage)"
                     }
+                    + derived(by: entity).map { "\($0.name) \($0.derivation?.expression ?? "")" }
             } + links.map { "\($0.ends.map(\.name))" })
     }
 
@@ -337,7 +340,7 @@ extension HistoryModel {
     /// The attributes as a model declares them: those with a path are the elements of a composite one.
     private func attributes(of entity: Entity) -> [AttributeDescription] {
         var found: [AttributeDescription] = []
-        found += (entity.transients ?? []).map(AttributeDescription.init(transient:))
+        found += (entity.transients ?? []).map(AttributeDescription.init(transient:)) + derived(by: entity)
         for attribute in entity.attributes.map(\.description) {
             guard let composite = attribute.compositePath else {
                 found.append(attribute)

@@ -172,9 +172,12 @@ enum HistoryValues {
     }
 
     /// The witness's text of a text in capitals.
-    static func uppercased(_ text: String) -> String {
+    static func uppercased(_ text: String) -> String { changed(text) { $0.uppercased() } }
+
+    /// The witness's text of what becomes of a text.
+    static func changed(_ text: String, _ change: (String) -> String) -> String {
         guard text.hasPrefix("s:") else { return text }
-        return self.text(.string(String(decoding: bytes(text), as: UTF8.self).uppercased()))
+        return self.text(.string(change(String(decoding: bytes(text), as: UTF8.self))))
     }
 
     /// The bytes of a text's digits.

@@ -14,7 +14,7 @@ extension HistoryModel.End {
 /// How many destinations each object has to have, and may have.
 extension HistoryWorld {
     /// The members of an object's list, or its one destination, seen from the end of a link or from its inverse.
-    private func destinations(_ link: Int, of number: Int, _ isBackward: Bool) -> [Int] {
+    func destinations(_ link: Int, of number: Int, _ isBackward: Bool) -> [Int] {
         (isBackward ? pairs[link]?.backward : pairs[link]?.forward)?[number] ?? []
     }
 

@@ -157,6 +157,7 @@ extension HistoryWorld {
     /// The objects as the witness must read them.
     func witnessed(in model: HistoryModel) -> WitnessedObjects {
         var found: WitnessedObjects = [:]
+        let derivations = Dictionary(uniqueKeysWithValues: model.entities.map { ($0.id, model.derivations(of: $0.id)) })
         for (number, object) in objects {
             guard let entity = model.entity(object.entity) else { continue }
             let lineage = model.lineage(entity.id)
@@ -164,6 +165,7 @@ extension HistoryWorld {
             for attribute in lineage.flatMap(\.attributes) {
                 values[attribute.description.name] = object.values[attribute.id]
             }
+            for derived in derivations[entity.id] ?? [] { values[derived.name] = text(derived, of: number) }
             let ancestors = Set(lineage.map(\.id))
             for link in model.links {
                 if ancestors.contains(link.end.entity) {

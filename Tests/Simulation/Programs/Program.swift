@@ -136,8 +136,8 @@ extension Program {
             let ends = model.links.flatMap(\.ends).filter { ancestors.contains($0.entity) }
             for handle in try all(entity.name) {
                 var object: [String: String] = [:]
-                for attribute in lineage.flatMap(\.attributes) {
-                    object[attribute.description.name] = try text(handle, attribute.description)
+                for attribute in lineage.flatMap(model.stored) {
+                    object[attribute.name] = try text(handle, attribute)
                 }
                 for end in ends {
                     object[end.name] =

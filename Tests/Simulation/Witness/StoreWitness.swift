@@ -104,7 +104,7 @@ struct StoreWitness {
         }
         let tree = model.tree(of: root.id).sorted { (numbers[$0.name] ?? 0) < (numbers[$1.name] ?? 0) }
         for entity in tree {
-            let attributes = entity.attributes.map(\.description.name)
+            let attributes = model.stored(by: entity).map(\.name)
             let toOnes = ends(of: entity.id).filter { !$0.end.isToMany }.map(\.end.name)
             for name in attributes.sorted(by: inBytes) + toOnes.sorted(by: inBytes) {
                 // The column of an element is named after it alone.
@@ -149,16 +149,16 @@ struct StoreWitness {
         for (place, (link, end, isBackward)) in all.enumerated() where end.isToMany {
             members[place] = try self.members(of: link, end, isBackward)
         }
+        let stored = lineage.map { ($0, model.stored(by: $0)) }
         for row in rows {
             guard let key = row["Z_PK"]?.integer else { continue }
             var object: [String: String] = [:]
-            for declaring in lineage {
-                for attribute in declaring.attributes {
-                    let name = attribute.description.name
-                    guard let value = row[columns["\(declaring.id) \(name)"] ?? ""] else {
-                        throw WitnessFailure("\(table) has no column for \(declaring.name).\(name)")
+            for (declaring, attributes) in stored {
+                for attribute in attributes {
+                    guard let value = row[columns["\(declaring.id) \(attribute.name)"] ?? ""] else {
+                        throw WitnessFailure("\(table) has no column for \(declaring.name).\(attribute.name)")
                     }
-                    object[name] = try text(value, attribute.description)
+                    object[attribute.name] = try text(value, attribute)
                 }
             }
             for (place, (link, end, isBackward)) in all.enumerated() {
