@@ -22,6 +22,10 @@ package final class RowInserter {
     /// The parameters that take the current time: attributes derived from `now()`, whose trigger waits for the first
     /// update.
     private let nowParameters: [Int]
+    private var key: Int64 = 0
+    /// The columns in which the row refers to itself and whose rows a trigger counts. They are set after the row is
+    /// inserted: the trigger that counts all links to a new row, and the one that adds each, would count it twice.
+    private var late: [String] = []
 
     /// - Throws: `usage` for an abstract entity, and for a property that is not a stored attribute or to-one
     ///   relationship.
@@ -66,6 +70,8 @@ package final class RowInserter {
     package func begin(_ key: Int64) throws {
         // A failed statement still has the values of the previous row.
         row.clearBindings()
+        late.removeAll(keepingCapacity: true)
+        self.key = key
         try row.bind(key, at: 1)
         for parameter in nowParameters { try row.bind(writer.now.sinceReferenceDate, at: parameter) }
     }
@@ -97,7 +103,9 @@ package final class RowInserter {
     /// - Parameter placed: whether to set the place in the list; it can be set later.
     func link(_ destination: ObjectReference, at position: Int, placed: Bool = true) throws {
         switch slots[position] {
-        case .toOne(let binder)?: try binder.bind(destination, to: row, placed: placed, writer)
+        case .toOne(let binder)?:
+            try binder.bind(destination, to: row, placed: placed, writer)
+            try putOff(binder, destination.primaryKey)
         case .attribute?: throw mismatch(position, "an object")
         case nil: break
         }
@@ -108,6 +116,13 @@ package final class RowInserter {
     package func set(key: Int64, number: Int64?, place: Int64?, at position: Int) throws {
         guard case .toOne(let binder)? = slots[position] else { return }
         try binder.bind(key: key, number: number, place: place, to: row)
+        try putOff(binder, key)
+    }
+
+    private func putOff(_ binder: ToOneBinder, _ destination: Int64) throws {
+        guard destination == key, binder.isCounted else { return }
+        try row.bindNull(at: binder.parameter)
+        late.append(binder.column)
     }
 
     /// Returns the parameter of ``row`` for an attribute's value; nil for a property that the row does not hold.
@@ -116,6 +131,10 @@ package final class RowInserter {
     /// Inserts the row.
     package func insert() throws {
         try row.run()
+        for column in late {
+            try writer.connection.execute(
+                "UPDATE \(entity.table.quotedName) SET \(column.quotedName) = Z_PK WHERE Z_PK = \(key)")
+        }
         writer.noteWritten()
     }
 
@@ -172,7 +191,7 @@ extension RowSlot {
         case .toOne(let column, let entityColumn, let relationship):
             self = .toOne(
                 ToOneBinder(
-                    relationship, table: entity.table, column: column, entityColumn: entityColumn, columns: &columns))
+                    relationship, in: entity, column: column, entityColumn: entityColumn, writer, columns: &columns))
         case .none, .toMany:
             let place = entity.place(position)
             throw MigrationError(
@@ -186,18 +205,23 @@ extension RowSlot {
 struct ToOneBinder {
     let relationship: StoredRelationship
     private let table: String
-    private let column: String
-    private let parameter: Int
+    fileprivate let column: String
+    fileprivate let parameter: Int
+    /// Whether the relationship leads to objects of the same table, for which triggers of the store count something.
+    fileprivate let isCounted: Bool
     /// The parameter of the destination's entity number.
     private let entityParameter: Int?
     /// The parameter of the place in the ordered list at the other end.
     private let orderParameter: Int?
 
     init(
-        _ relationship: StoredRelationship, table: String, column: String, entityColumn: String?,
-        columns: inout [String]
+        _ relationship: StoredRelationship, in entity: EntityColumns, column: String, entityColumn: String?,
+        _ writer: RowWriter, columns: inout [String]
     ) {
-        (self.relationship, self.table, self.column) = (relationship, table, column)
+        (self.relationship, self.table, self.column) = (relationship, entity.table, column)
+        isCounted =
+            relationship.destinationRoot == entity.root
+            && writer.layout.triggers.contains { $0.table == entity.table && $0.name.hasSuffix("_PARAMETER_INSERT") }
         columns.append(column)
         parameter = columns.count
         entityParameter = entityColumn.map { name in
