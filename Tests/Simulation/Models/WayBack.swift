@@ -49,11 +49,16 @@ struct WayBack {
             let (later, goal) = (new.link(link.id)?.ends, old.link(link.id)?.ends)
             for (place, end) in link.ends.enumerated() where !end.isToMany {
                 // Where the older version has the to-one again, its links are those of the other end.
-                func isToOne(_ ends: [HistoryModel.End]?) -> Bool { ends?.dropFirst(place).first?.isToMany == false }
-                let isFilled = later != nil && isToOne(goal) && goal?[place].name == end.name
-                let isKept = isToOne(later)
+                func toOne(_ ends: [HistoryModel.End]?) -> HistoryModel.End? {
+                    ends?.dropFirst(place).first.flatMap { $0.isToMany ? nil : $0 }
+                }
+                let isFilled = later != nil && toOne(goal)?.name == end.name
+                // The keys stay, but the numbers of the destinations' entities may be left under the former name.
+                let isKept = toOne(later)?.name == end.name
                 if !isKept, !isFilled { add(end.name, of: end.entity) }
             }
+            // Without an inverse, the keys are in the rows of the destinations.
+            if link.inverse == nil, link.end.isToMany, later == nil { add(link.end.name, of: link.destination) }
         }
     }
 
