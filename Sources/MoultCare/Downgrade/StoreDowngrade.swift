@@ -173,8 +173,8 @@ package struct StoreDowngrade: Sendable {
             guard let bound = prepared.bound else { return Back(losses: []) }
             let warnings = bound.rowFindings.filter { $0.severity > .note }
             let unfit = warnings.filter { $0.severity == .error || $0.code == "values-rounded" }
-            // The older version gets such links from the newer one.
-            let lost = try bound.losses(prepared.options.choice).filter { !bound.isOfCopies($0) }
+            // The older version gets such links from the newer one, and computes derived values.
+            let lost = try bound.losses(prepared.options.choice).filter { !bound.isOfCopies($0, in: versions) }
             let losses =
                 unfit.map { sentence($0, inferred.missing, from: source, to: goal) }
                 + (try sentences(of: lost, in: bound.source, prepared.store, answers, system))

@@ -216,10 +216,15 @@ package final class BoundPlan: Sendable {
         }
     }
 
-    /// Whether a loss is of former copies of links that the target has, in a column that a deferred migration has left.
-    package func isOfCopies(_ loss: MigrationLoss) -> Bool {
-        loss.kind == .values && loss.reason == .unexplained
-            && lowering.repeatsLinks(loss.propertyName ?? "", of: loss.entityName)
+    /// Whether a loss is of former copies of links that the target has, or of values that follow from others, in a
+    /// column that a deferred migration has left.
+    ///
+    /// - Parameter versions: the versions that may have had the column.
+    package func isOfCopies(_ loss: MigrationLoss, in versions: ModelVersions) -> Bool {
+        guard loss.kind == .values, loss.reason == .unexplained, lowering.obstacle == .workIsPending,
+            let column = loss.propertyName
+        else { return false }
+        return lowering.repeatsLinks(column, of: loss.entityName) || versions.derives(column)
     }
 
     /// The facts found in the rows.

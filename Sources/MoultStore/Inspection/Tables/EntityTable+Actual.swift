@@ -59,7 +59,7 @@ private struct ColumnMatching {
         let open = actual.indices.filter { roles[$0] == nil }
         func stillOpen(_: EntityTable.Column) -> [Int] { open }
         left = assign(left, among: stillOpen) {
-            $1.declaredType.uppercased() == $0.type && $0.role.pattern?.matches($1.name.uppercased()) == true
+            $1.declaredType.uppercased() == $0.type && $0.role.mayBeNamed($1.name)
         }
         let untyped = left
         left = assign(left, among: named) { _, _ in true }
@@ -121,8 +121,11 @@ private struct ColumnMatching {
 }
 
 extension EntityTable.Column.Role {
+    /// Whether a column with this role may have a name, which need not be the one used in a new store.
+    func mayBeNamed(_ name: String) -> Bool { pattern?.matches(name.uppercased()) == true }
+
     /// The possible names of a column that does not have the name used in a new store.
-    fileprivate var pattern: NumberedName? {
+    private var pattern: NumberedName? {
         switch self {
         case .primaryKey, .entity, .optimisticLock, .unknown: nil
         case .attribute(_, let name):

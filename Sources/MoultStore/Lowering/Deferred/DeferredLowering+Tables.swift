@@ -255,25 +255,52 @@ extension EntityTable {
 }
 
 extension StoreLowering {
-    /// Whether a column is what a deferred migration has left of a to-one relationship whose links the destination
-    /// takes from the rows of their other end. The newer version has those links; the column has former copies of them.
+    /// Whether a column is what a deferred migration has left of a to-one relationship whose links the source has
+    /// elsewhere: it contains former copies of them.
+    ///
+    /// A column of keys contains copies if the destination takes the links from the rows of their other end. A column of
+    /// entity numbers always does, because each number follows from the key next to it.
     func repeatsLinks(_ column: String, of table: String) -> Bool {
-        guard obstacle == .workIsPending, let old = source.table(named: table) else { return false }
-        return changes.contains { change in
-            let members = change.contributions.filter { source.table(for: $0.source)?.name == table }
-            return change.table.columns.contains { new in
-                guard old.leftovers(of: new) == [column] else { return false }
-                switch new.role {
-                case .toOne(let entity, let name), .toOneEntity(let entity, let name):
+        guard let old = source.table(named: table) else { return false }
+        let original = DeferredName.original(of: column) ?? column
+        func hasNumber(_ entity: String, _ name: String) -> Bool {
+            EntityTable.Column.Role.toOneEntity(entity: entity, name: name).mayBeNamed(original)
+        }
+        let isBesideKey = old.columns.contains { other in
+            if case .toOne(let entity, let name) = other.role { hasNumber(entity, name) } else { false }
+        }
+        return isBesideKey
+            || changes.contains { change in
+                let members = change.contributions.filter { source.table(for: $0.source)?.name == table }
+                return change.table.columns.contains { new in
+                    guard case .toOne(let entity, let name) = new.role else { return false }
+                    let isNumber = hasNumber(entity, name)
                     let owners = members.filter { isPart(new.role, of: $0) }
-                    return !owners.isEmpty
-                        && owners.allSatisfy { owner in
-                            let links = links(entity, name, of: owner)
-                            return !links.isEmpty && links.allSatisfy { $0.pairs.row == .destination }
-                        }
-                default: return false
+                    guard isNumber || old.leftovers(of: new) == [column], !owners.isEmpty else { return false }
+                    return owners.allSatisfy { owner in
+                        let links = links(entity, name, of: owner)
+                        return !links.isEmpty && (isNumber || links.allSatisfy { $0.pairs.row == .destination })
+                    }
                 }
             }
+    }
+}
+
+extension ModelVersions {
+    /// Whether a column of an entity's table can only be that of a derived attribute whose values follow from others.
+    func derives(_ column: String) -> Bool {
+        let original = DeferredName.original(of: column) ?? column
+        func isNamed(_ role: EntityTable.Column.Role) -> Bool { role.mayBeNamed(original) }
+        let entities = versions.flatMap(\.wholeModel.entities)
+        let attributes = entities.flatMap { entity in
+            entity.attributes.flatMap(\.leaves).filter {
+                $0.isStored && isNamed(.attribute(entity: entity.name, name: $0.name))
+            }
         }
+        let isOfLinks = entities.contains { entity in
+            entity.relationships.contains { !$0.isToMany && isNamed(.toOne(entity: entity.name, name: $0.name)) }
+        }
+        return !isOfLinks && !attributes.isEmpty
+            && attributes.allSatisfy { $0.derivation.map { DerivationShape($0.expression) != .now } == true }
     }
 }
