@@ -74,9 +74,13 @@ extension LifeRun {
             || (now.version...target).contains { model($0).tables != model().tables }
     }
 
-    /// Whether what is written to a second store may have no place in the first: some version has another form.
+    /// Whether what is written to a second store may have no place in the first: some version has another form, or a
+    /// value that the first derives is computed anew.
     func mayBeOneWay(to target: Int) -> Bool {
-        hasCode(to: target) || (now.version...target).contains { model($0).form != model().form }
+        hasCode(to: target)
+            || (now.version...target).contains {
+                model($0).form != model().form || !model($0).keepsDerived(of: model())
+            }
     }
 
     /// Whether a migration may be refused that accepts no loss: a state on the way has less than the one before, or,

@@ -88,8 +88,10 @@ extension MirroredStore {
 
     /// Returns the reasons why no change could be copied back after a cut-over; empty if changes can be.
     private func obstacles(to back: ReverseMapping?, of route: MirrorMapping) throws -> [String] {
-        if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }
-        guard let back else { return [Self.noWayBack] }
+        guard let back, let forward = try partialScript(of: route, over: snapshot(of: store)) else {
+            return [route.obstacle ?? Self.noWayBack]
+        }
+        if let obstacle = forward.obstacleToReturn { return [obstacle] }
         guard back.obstacles.isEmpty else { return back.obstacles }
         let second = try snapshot(of: record.second)
         let (script, reason) = try script(of: MirrorMapping(back, of: route), over: second)

@@ -71,12 +71,16 @@ extension MirroredStore {
 
     /// Returns the statements that sync single objects, or the reason why there are none.
     func script(of route: MirrorMapping, over snapshot: StoreSnapshot) throws -> (PartialScript?, String?) {
-        guard let mapping = route.mapping else { return (nil, route.obstacle) }
-        if let obstacle = route.obstacle { return (nil, obstacle) }
-        let script = try PartialScript(
+        guard let script = try partialScript(of: route, over: snapshot) else { return (nil, route.obstacle) }
+        return script.obstacle.map { (nil, $0) } ?? (script, nil)
+    }
+
+    /// Returns the mapping of a route, lowered for single objects; nil if the route has none, or an obstacle.
+    func partialScript(of route: MirrorMapping, over snapshot: StoreSnapshot) throws -> PartialScript? {
+        guard let mapping = route.mapping, route.obstacle == nil else { return nil }
+        return try PartialScript(
             mapping, from: StoreLayout(actual: snapshot, model: route.from.model), to: replicaLayout(route),
             catalogue: snapshot.catalogue)
-        return script.obstacle.map { (nil, $0) } ?? (script, nil)
     }
 
     /// Returns an error about a value that the other version requires and the new rows lack; nil if there is none.

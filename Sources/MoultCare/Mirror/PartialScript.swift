@@ -15,6 +15,8 @@ package struct PartialScript: Sendable {
 
     /// The reason why the script can only run for all objects of a store, as a sentence; nil if it can run for some.
     package let obstacle: String?
+    /// The reason why changes to what the script creates cannot be copied back, as a sentence; nil if it knows none.
+    package let obstacleToReturn: String?
     package let tables: [Table]
     package let sources: [Source]
     /// The script with the functions that the statements call.
@@ -79,7 +81,10 @@ package struct PartialScript: Sendable {
         }
         let lowering = try lower(over: Catalogue(entries: []))
         let tables = lowering.changes
-        obstacle = lowering.partialObstacle(tables)
+        let obstacle = lowering.partialObstacle(tables)
+        self.obstacle = obstacle ?? (lowering.derivedUpdates().isEmpty ? nil : Self.computesDerivedValues)
+        // New derived attributes have no place in the source, and need none.
+        obstacleToReturn = obstacle ?? (lowering.replacesDerivedValues ? Self.computesDerivedValues : nil)
         sources = tables.compactMap(lowering.partialSource)
         let places = Dictionary(sources.map { ($0.destination, $0.table) }, uniquingKeysWith: { first, _ in first })
         self.tables =
@@ -92,6 +97,8 @@ package struct PartialScript: Sendable {
             statements: [], historyColumns: history.columns,
             transforms: lowering.contributions.flatMap(\.values.functions))
     }
+
+    private static let computesDerivedValues = "Derived attributes are computed anew from all objects."
 
     package static let historyTables = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
 
@@ -138,7 +145,7 @@ extension StoreLowering {
         if let converted = contributions.first(where: { !$0.values.failures.isEmpty }) {
             return "Whether values of \(converted.destination.name) can be converted is asked of all objects."
         }
-        return derivedUpdates().isEmpty ? nil : "Derived attributes are computed anew from all objects."
+        return nil
     }
 
     fileprivate func partialSource(_ change: TableChange) -> PartialScript.Source? {

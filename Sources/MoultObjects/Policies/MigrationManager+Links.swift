@@ -24,6 +24,7 @@ extension MigrationManager {
                 }
             }
         }
+        try orderLists()
         // To-one relationships choose first; the order of a list follows from the objects that chose it.
         links = links.filter { !$0.isToMany } + links.filter(\.isToMany)
         var open: [MappedLink] = []
@@ -67,7 +68,7 @@ extension MigrationManager {
     }
 
     /// Performs a task that reads every row of a table.
-    private func update(_ table: String, if isNeeded: Bool, _ body: () throws -> Void) throws {
+    func update(_ table: String, if isNeeded: Bool, _ body: () throws -> Void) throws {
         var rows: Int64 = 0
         if pieces != nil, isNeeded {
             // A table without a rowid has no highest one.

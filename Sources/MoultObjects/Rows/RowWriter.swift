@@ -70,6 +70,9 @@ final class RowWriter {
         places = [:]
     }
 
+    /// Forgets the last places in lists, which a statement has changed.
+    func forgetPlaces() { places = [:] }
+
     /// Returns the compiled statement for an SQL text, which is compiled once.
     func statement(_ sql: String) throws -> Statement {
         if let known = statements[sql] { return known }

@@ -164,9 +164,13 @@ extension StoreLowering {
         return .atMost(rows(of: tables.flatMap(source.entities(inTable:))))
     }
 
+    /// Returns statements that order the lists in tables to which no policy adds members.
     private func makeOrders(_ tables: [TableChange], _ joins: [JoinChange]) -> [StoreScript.Statement] {
+        let complete = tables.filter { change in
+            carriers(toTableOf: change.table.rootEntityName).allSatisfy { $0.mapping.policy == nil }
+        }
         let all =
-            tables.flatMap { change in change.ordersToMake.map { (change.table.name, $0.order, $0.key) } }
+            complete.flatMap { change in change.ordersToMake.map { (change.table.name, $0.order, $0.key) } }
             + joins.flatMap { change in change.ordersToMake.map { (change.table.name, $0.order, $0.key) } }
         return all.map(Self.makeOrder)
     }

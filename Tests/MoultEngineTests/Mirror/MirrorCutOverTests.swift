@@ -162,6 +162,40 @@ struct MirrorCutOverTests {  // tier: long
         #expect(rows == "1|1|one|1\n2|20|none|7\n3|3||\n")
     }
 
+    @Test func `derived attributes that only the second version has keep no change from the first store`() throws {
+        let folder = try ScratchFolder()
+        let versions = try ModelVersions(
+            "Shelf = name String, books >> Book.shelf\nBook = title String, shelf > Shelf.books",
+            """
+            Shelf = name String, books >> Book.shelf, count Integer64 derived=books.@count
+            Book = title String, upper String derived=uppercase:(title), shelf > Shelf.books
+            """)
+        let (store, second) = (folder.path + "/First.sqlite", folder.path + "/Second.sqlite")
+        let makers = try versions.versions.map { try StoreCreator($0) }
+        try makers[0].make(at: store)
+        func write(_ path: String, _ maker: StoreCreator, _ title: String) throws {
+            let writer = try ObjectWriter(store: path, layout: maker.layout)
+            let book = try writer.insert("Book", ["title": .attribute(.string(title))])
+            let shelf = ObjectReference(entityName: "Shelf", primaryKey: 1)
+            if title == "old" { try writer.insert("Shelf", [:]) }
+            try writer.link(shelf, "books", to: [book])
+            try writer.finish()
+        }
+        try write(store, makers[0], "old")
+        var mirror = try MirroredStore.start(
+            .init(store, .migrateInto(second)), .init(versions, losses: .asTheVersionsSay()))
+        #expect(try mirror.cutOver() == [])
+        try write(second, makers[1], "new")
+        _ = try mirror.synchronise()
+        let verified = try mirror.verify()
+        #expect(verified.isEqual, "\(verified.lines)")
+        try mirror.undoCutOver()
+        let books = "SELECT Z_PK, ZSHELF, ZTITLE FROM ZBOOK ORDER BY 1"
+        #expect(try SQLiteShell.run(store, books) == "1|1|old\n2|1|new\n")
+        let derived = "SELECT ZCOUNT FROM ZSHELF; SELECT ZUPPER FROM ZBOOK ORDER BY Z_PK"
+        #expect(try SQLiteShell.run(second, derived) == "2\nOLD\nNEW\n")
+    }
+
     @Test func `the order that a relationship had before the first version is no difference`() throws {
         let folder = try ScratchFolder()
         let versions = try ModelVersions(

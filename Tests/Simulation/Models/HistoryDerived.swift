@@ -45,6 +45,22 @@ extension HistoryModel {
     /// Whether something is computed over a link.
     var derivesOverLinks: Bool { entities.contains { derivations(of: $0.id).contains { $0.link != nil } } }
 
+    /// Whether each derived attribute of a version of the same form has here what it had there: it is computed by the
+    /// same words, from an attribute that is required in both versions or in neither.
+    func keepsDerived(of old: HistoryModel) -> Bool {
+        func isOptional(_ id: Int?, _ model: HistoryModel) -> Bool? {
+            model.entities.flatMap(\.attributes).first { $0.id == id }?.description.isOptional
+        }
+        return old.entities.allSatisfy { entity in
+            (entity.derived ?? []).allSatisfy { derived in
+                guard let before = old.description(of: derived, in: entity.id) else { return true }
+                let kept = self.entity(entity.id)?.derived?.first { $0.name == derived.name }
+                return kept.flatMap { description(of: $0, in: entity.id) }?.derivation == before.derivation
+                    && isOptional(derived.attribute, self) == isOptional(derived.attribute, old)
+            }
+        }
+    }
+
     /// What the model says of a derived attribute; nil where it does not have it.
     func description(of derived: Derived, in id: Int) -> AttributeDescription? {
         var (far, path) = (id, [String]())

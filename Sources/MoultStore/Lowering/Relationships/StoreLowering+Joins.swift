@@ -112,15 +112,18 @@ extension StoreLowering {
         return JoinChange.Insert(sql: sql, isLocal: isLocal)
     }
 
-    /// Returns a statement that numbers each list without an order by key, in Core Data's steps: 2048, 3072, 4096 ….
+    /// Returns a statement that numbers the members without a place by key, in Core Data's steps: 2048, 3072, 4096 …, or
+    /// after the last of their list.
     package static func makeOrder(table: String, order: String, key: String) -> StoreScript.Statement {
-        .init(
+        let (order, key, rows) = (order.quotedName, key.quotedName, "main.\(table.quotedName)")
+        return .init(
             .update, table,
             """
-            UPDATE main.\(table.quotedName) AS t SET \(order.quotedName) = o.place FROM (SELECT rowid AS id, \
-            1024 + 1024 * row_number() OVER (PARTITION BY \(key.quotedName) ORDER BY rowid) AS place \
-            FROM main.\(table.quotedName) WHERE \(key.quotedName) IS NOT NULL) AS o \
-            WHERE t.rowid = o.id AND t.\(order.quotedName) IS NULL
+            UPDATE \(rows) AS t SET \(order) = max(1024, ifnull(p.last, 0)) + o.place FROM (SELECT rowid AS id, \
+            \(key) AS list, 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY rowid) AS place FROM \(rows) \
+            WHERE \(key) IS NOT NULL AND \(order) IS NULL) AS o LEFT JOIN (SELECT \(key) AS list, \
+            max(\(order)) AS last FROM \(rows) WHERE \(order) IS NOT NULL GROUP BY 1) AS p ON p.list = o.list \
+            WHERE t.rowid = o.id
             """, "Give the lists in \(table) an order, by key.", rows: .unknown)
     }
 }

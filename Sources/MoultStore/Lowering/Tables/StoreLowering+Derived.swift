@@ -10,6 +10,14 @@ extension StoreLowering {
         computedAttributes(isUndoing: isUndoing).compactMap { entity, attribute in update(attribute, in: entity) }
     }
 
+    /// Whether values are computed of a derived attribute that the source already has.
+    package var replacesDerivedValues: Bool {
+        computedAttributes().contains { entity, attribute in
+            guard update(attribute, in: entity) != nil else { return false }
+            return contributions(to: entity).contains { source.model.attribute(attribute.name, of: $0.source) != nil }
+        }
+    }
+
     /// Returns sentences on the derived attributes that are computed for existing rows, by table.
     func computedSentences() -> [String: [String]] {
         var sentences: [String: [String]] = [:]
