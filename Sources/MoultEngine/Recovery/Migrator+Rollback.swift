@@ -35,9 +35,13 @@ extension Migrator {
         _ store: String, to backup: StoreBackup, currentVersion: String = "", _ observer: MigrationObserver = .none
     ) throws -> RollbackReport {
         let startedAt = system.now
-        try backups(of: store).verify(backup)
         let sidecar = try sidecar(of: store)
-        try finishMove(sidecar)
+        let hasMoved = try finishMove(sidecar) != nil
+        // The end of a move removes the backups at the old place that came with the store.
+        let backup =
+            try hasMoved && !system.exists(backup.folder)
+            ? backupFolders(of: store).backup(named: backup.name) : backup
+        try backups(of: store).verify(backup)
         try checkPath(sidecar.store)
         try sidecar.make(system)
         let owner = try RunOwner.take(sidecar, system)
