@@ -111,6 +111,7 @@ extension AttributeDescription {
             case "transient": isTransient = true
             case "external": allowsExternalBinaryDataStorage = true
             case "derived": derivation = .init(expression: value)
+            case "filter": derivation?.filter = value
             case "min": validation.minimum = value
             case "max": validation.maximum = value
             case "was": renamingIdentifier = value

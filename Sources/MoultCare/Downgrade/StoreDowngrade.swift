@@ -74,6 +74,7 @@ package struct StoreDowngrade: Sendable {
         findings = snapshot.findings.filter { $0.severity == .warning }
         if let undoing = try Self.undoing(store, from: source, to: goal, versions, answers, system) {
             losses = undoing.losses
+            findings += undoing.findings
             if losses.isEmpty {
                 way = .leftovers(undoing.migration)
                 return
@@ -272,7 +273,7 @@ extension StoreDowngrade {
     static func undoing(
         _ store: String, from source: ModelVersion, to goal: ModelVersion, _ versions: ModelVersions,
         _ answers: Answers, _ system: any System
-    ) throws -> (migration: Pass, losses: [String])? {
+    ) throws -> (migration: Pass, losses: [String], findings: [Finding])? {
         guard versions.position(named: source.name) != nil,
             let plan = try? MigrationPlan(versions, from: goal.name, to: source.name, answers: answers),
             plan.passes.count == 1, let pass = plan.passes.first, pass.steps.isEmpty,
@@ -301,7 +302,10 @@ extension StoreDowngrade {
         var migration = try Pass(bound, on: path, from: source.name, system: system)
         migration.operation = .downgrade
         migration.verification.checks.append(LaterRows(goal: goal))
-        return (migration, try sentences(of: losses, in: bound.source, path, answers, system))
+        return (
+            migration, try sentences(of: losses, in: bound.source, path, answers, system),
+            bound.rowFindings.filter { $0.code == "derived-not-computed" }
+        )
     }
 }
 

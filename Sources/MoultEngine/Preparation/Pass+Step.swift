@@ -154,6 +154,7 @@ struct PassPolicies: Sendable {
     let to: ManagedObjectModel
     let registry: MigrationRegistry
     let batchSize: Int
+    private let derivations: [(place: String, statement: StoreScript.Statement)]
     /// The position of the pass whose losses the policies' reads count for.
     let position: Int
     let ledger: LossAccounting
@@ -164,6 +165,7 @@ struct PassPolicies: Sendable {
     init?(of plan: BoundPlan, _ registry: MigrationRegistry, batchSize: Int, pass: Int, _ ledger: LossAccounting) {
         guard PolicyRun.isNeeded(for: plan.mapping) else { return nil }
         (mapping, from, to) = (plan.mapping, plan.source.model, plan.destination.model)
+        derivations = plan.derivations
         (self.registry, self.batchSize, position, self.ledger) = (registry, batchSize, pass, ledger)
         let entities = Set(mapping.entityMappings.filter { $0.policy != nil }.compactMap(\.sourceEntityName))
         objects = max(entities.reduce(0) { $0 + plan.rowCounts[$1, default: 0] }, 1)
@@ -194,6 +196,7 @@ struct PassPolicies: Sendable {
             return !site.isCancelled()
         }
         run.reads = ledger.reads(forPass: position)
+        run.derivations = derivations
         return run
     }
 

@@ -19,6 +19,8 @@ package struct PolicyRun {
     package var system: any System
     /// The record of what the policies read and what the mappings carry over for them; nil if that is not recorded.
     package var reads: PropertyReads?
+    /// The statements that compute derived attributes, by the attributes' places, each after those that it reads.
+    package var derivations: [(place: String, statement: StoreScript.Statement)] = []
     /// Called once for each batch with the number of source objects done so far and a sentence; returning false cancels
     /// the migration.
     package var progress: (_ done: Int64, _ sentence: String) -> Bool
@@ -105,7 +107,18 @@ package struct PolicyRun {
         }
         // The last calls may have made objects too.
         if let last = ours.last { try write(manager, last) }
+        try derive(manager)
         return ours.map(\.counts)
+    }
+
+    /// Computes the derived attributes that no trigger has kept up to date while the policies ran.
+    private func derive(_ manager: MigrationManager) throws {
+        let open = Set(manager.destinationStore.findings.filter { $0.code == "derived-not-kept" }.map(\.place))
+        for (place, statement) in derivations where open.contains(place) {
+            let rows = try manager.connection.integer("SELECT max(Z_PK) FROM main.\(statement.table.quotedName)") ?? 0
+            let seconds = CostModel.statement + Double(rows) * CostModel.update
+            try manager.once(statement.sentence, seconds: seconds) { try manager.connection.run(statement.sql) }
+        }
     }
 
     /// Records what a mapping carries over. Its expressions count only if the policy made objects with them, and the

@@ -280,6 +280,8 @@ package struct DerivedTarget {
                 Event("INSERT", table, value, where: "Z_PK = NEW.Z_PK"),
                 Event("INSERT", join, value, where: "Z_PK = NEW.\(owner)"),
                 Event("DELETE", join, value, where: "Z_PK = OLD.\(owner)"),
+                // A migration leads pairs to the objects that policies have made.
+                Event("UPDATE OF \(owner), \(other)", join, value, where: "Z_PK IN (NEW.\(owner), OLD.\(owner))"),
                 // A row of a join table may be inserted before the row that it refers to.
                 Event(
                     "INSERT", source, value,

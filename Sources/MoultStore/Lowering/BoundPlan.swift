@@ -153,7 +153,7 @@ package final class BoundPlan: Sendable {
                 self.lowering = quick
                 hasStrangers = false
                 keyShifts = mapping.entityMappings.map { _ in 0 }
-                rowFindings = told
+                rowFindings = told + quick.uncomputedValues(isEstimated: true, isUndoing: isUndoing)
                 losses =
                     try mapping.leftBehind(from: source.model, to: target.model, version: target.name)
                     .filter { estimated[$0.entityName, default: 0] > 0 }
@@ -254,6 +254,8 @@ package final class BoundPlan: Sendable {
     package var destination: StoreLayout { lowering.destination }
     /// The store's foreign objects, and the decision which of them are kept.
     package var keptObjects: UserSchemaObjects { lowering.keptObjects }
+    /// The statements that compute derived attributes, by their places (``StoreLowering/derivations``).
+    package var derivations: [(place: String, statement: StoreScript.Statement)] { lowering.derivations }
 
     /// Returns how each table is changed for the new version; empty if work is deferred.
     package func tableWays(_ choice: StoreScript.Choice) throws -> [TableStrategy] {

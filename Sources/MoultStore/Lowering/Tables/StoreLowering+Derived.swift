@@ -5,9 +5,20 @@ import MoultSQLite
 extension StoreLowering {
     /// Returns the statements that compute the derived attributes whose stored values are not kept.
     ///
-    /// - Parameter isUndoing: whether tables that were set aside are restored, with values of that time.
+    /// - Parameter isUndoing: whether tables that were set aside are restored, with values of that time. A value of that
+    ///   time that cannot be computed is cleared.
     package func derivedUpdates(isUndoing: Bool = false) -> [StoreScript.Statement] {
-        computedAttributes(isUndoing: isUndoing).compactMap { entity, attribute in update(attribute, in: entity) }
+        computedAttributes(isUndoing: isUndoing).compactMap { entity, attribute in
+            update(attribute, in: entity) ?? (isUndoing ? clear(attribute, in: entity) : nil)
+        }
+    }
+
+    /// The statements that compute all derived attributes for which there is one, each after those that it reads, with
+    /// the places of the attributes. The times of changes are not among them.
+    package var derivations: [(place: String, statement: StoreScript.Statement)] {
+        derivedAttributes.filter { !$1.isTimeOfChange }.compactMap { entity, attribute in
+            update(attribute, in: entity).map { ("\(entity.name).\(attribute.name)", $0) }
+        }
     }
 
     /// Whether values are computed of a derived attribute that the source already has.
@@ -21,7 +32,7 @@ extension StoreLowering {
     /// Returns sentences on the derived attributes that are computed for existing rows, by table.
     func computedSentences() -> [String: [String]] {
         var sentences: [String: [String]] = [:]
-        for (entity, attribute) in computedAttributes() where hasObjects(entity) {
+        for (entity, attribute) in computedAttributes() where rows(of: contributions(to: entity)) > 0 {
             guard let table = destination.table(for: entity)?.name, update(attribute, in: entity) != nil else {
                 continue
             }
@@ -32,59 +43,119 @@ extension StoreLowering {
     }
 
     /// Returns findings on the derived attributes that no statement can compute: existing rows get no value.
-    func uncomputedValues() -> [Finding] {
-        computedAttributes().compactMap { entity, attribute in
-            guard hasObjects(entity), let derivation = attribute.derivation, update(attribute, in: entity) == nil
-            else { return nil }
-            let count = rows(of: ([entity] + destination.model.descendants(of: entity)).map(\.name))
+    ///
+    /// - Parameters:
+    ///   - isEstimated: whether rows are not counted.
+    ///   - isUndoing: whether tables that were set aside are restored.
+    func uncomputedValues(isEstimated: Bool = false, isUndoing: Bool = false) -> [Finding] {
+        derivedAttributes.compactMap { entity, attribute in
+            guard let derivation = attribute.derivation, update(attribute, in: entity) == nil else { return nil }
+            let carriers = carriers(toTableOf: destination.model.root(of: entity).name).filter {
+                destination.model.isKind($0.destination, of: entity)
+            }
+            // The triggers that run while a policy makes objects copy a value of any type.
+            let count = rows(
+                of: carriers.filter {
+                    $0.mapping.policy == nil ? !isCarried(attribute, in: $0.destination) : !derivation.isCopy
+                })
+            guard count > 0 || isUndoing && carriers.isEmpty else { return nil }
+            let objects =
+                isEstimated
+                ? "The objects of \(entity.name) get"
+                : Quantity.count(count, "object of \(entity.name) gets", plural: "objects of \(entity.name) get")
             return Finding(
                 code: "derived-not-computed", severity: .warning, place: "\(entity.name).\(attribute.name)",
-                message: Quantity.count(
-                    count, "object of \(entity.name) gets", plural: "objects of \(entity.name) get")
-                    + " no value for \(attribute.name): \(derivation.expression) cannot be computed in a migration.",
+                message: "\(objects) no value for \(attribute.name): "
+                    + "\(derivation.expression) cannot be computed in a migration.",
                 remedy: "Core Data computes the value when an object is next saved. Save the objects once in the app.")
         }
     }
 
-    /// The derived attributes whose stored values are not kept, each after the derived attributes that it reads.
-    private func computedAttributes(isUndoing: Bool = false) -> [(EntityDescription, AttributeDescription)] {
+    /// The stored derived attributes with the entities that declare them, each after the derived attributes that it
+    /// reads.
+    private var derivedAttributes: [(EntityDescription, AttributeDescription)] {
         destination.model.entities.flatMap { entity in
-            entity.attributes.filter { attribute in
-                attribute.isStored && attribute.derivation != nil
-                    && (isUndoing && contributions(to: entity).isEmpty
-                        ? readsProperties(attribute, in: entity) : !isCarried(attribute, in: entity))
-            }.map { (depth: depth(of: $0, in: entity), (entity, $0)) }
+            entity.attributes.filter { $0.isStored && $0.derivation != nil }.map {
+                (depth: chain(of: $0, in: entity).count, (entity, $0))
+            }
         }.sorted { $0.depth < $1.depth }.map(\.1)
     }
 
-    private func hasObjects(_ entity: EntityDescription) -> Bool {
-        contributions(to: entity).contains { rows(of: [$0.source.name]) > 0 }
+    /// The derived attributes whose stored values are not kept.
+    private func computedAttributes(isUndoing: Bool = false) -> [(EntityDescription, AttributeDescription)] {
+        derivedAttributes.filter { entity, attribute in
+            isUndoing && contributions(to: entity).isEmpty
+                ? !attribute.isTimeOfChange : !isCarried(attribute, in: entity)
+        }
     }
+
+    /// Returns an upper bound on the number of objects that some mappings take.
+    private func rows(of mappings: [RowSource]) -> Int64 { rows(of: Set(mappings.map(\.source.name)).sorted()) }
 
     /// Returns the stored value of a derived attribute if it is kept, or if ``derivedUpdates()`` replaces it.
     func derivedValue(_ attribute: AttributeDescription, _ contribution: RowSource) -> ColumnSource {
         guard let old = source.model.attribute(attribute.name, of: contribution.source),
-            old.derivation == attribute.derivation,
+            old.derivation == attribute.derivation, old.type == attribute.type,
             let column = source.column(forAttribute: attribute.name, in: contribution.source),
-            isCarried(attribute, in: contribution.destination)
-                || update(attribute, in: contribution.destination) != nil
+            isCarried(attribute, in: contribution.destination) || isComputed(attribute, in: contribution.destination)
         else { return .null }
         return .column(column)
     }
 
+    /// Returns whether a statement computes the attribute, which an ancestor of the entity may declare.
+    private func isComputed(_ attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
+        destination.model.declaringEntity(of: attribute.name, in: entity).map { update(attribute, in: $0) != nil }
+            ?? false
+    }
+
+    /// Returns nil if SQL cannot compute the attribute, or a derived attribute that it reads and that is not kept.
     private func update(_ attribute: AttributeDescription, in entity: EntityDescription) -> StoreScript.Statement? {
-        guard let derivation = attribute.derivation, let table = destination.table(for: entity),
-            let column = destination.column(forAttribute: attribute.name, in: entity),
-            let value = destination.value(of: derivation, for: attribute, in: entity)
+        guard let derivation = attribute.derivation, let computed = value(of: attribute, in: entity),
+            chain(of: attribute, in: entity).dropFirst().allSatisfy({
+                value(of: $0.attribute, in: $0.entity) != nil || isCarried($0.attribute, in: $0.entity)
+            })
         else { return nil }
-        let numbers = destination.numbers(ofEntityAndDescendants: entity)
+        let sentence = "Compute \(entity.name).\(attribute.name) from \(derivation.expression)."
+        return set(attribute, in: entity, to: computed, sentence)
+    }
+
+    private func clear(_ attribute: AttributeDescription, in entity: EntityDescription) -> StoreScript.Statement? {
+        set(attribute, in: entity, to: "NULL", "Clear \(entity.name).\(attribute.name), which cannot be computed.")
+    }
+
+    private func set(
+        _ attribute: AttributeDescription, in entity: EntityDescription, to value: SQLText, _ sentence: String
+    ) -> StoreScript.Statement? {
+        guard let table = destination.table(for: entity)?.name,
+            let column = destination.column(forAttribute: attribute.name, in: entity)
+        else { return nil }
+        // A migration is no change by the app: it leaves the time of the last one.
+        let limit: SQLText = attribute.isTimeOfChange ? " AND t.\(name: column) IS NULL" : ""
         return .init(
-            .update, table.name,
+            .update, table,
             text: """
-                UPDATE main.\(name: table.name) AS t SET \(name: column) = \(value) WHERE t.Z_ENT IN (\(list: numbers))
-                """,
-            "Compute \(entity.name).\(attribute.name) from \(derivation.expression).",
-            rows: .counted(rows(of: [entity.name])))
+                UPDATE main.\(name: table) AS t SET \(name: column) = \(value) \
+                WHERE t.Z_ENT IN (\(list: destination.numbers(ofEntityAndDescendants: entity)))\(limit)
+                """, sentence, rows: .counted(rows(of: contributions(to: entity))))
+    }
+
+    /// Returns the SQL of an attribute's value for a row `t` of its table; nil if SQL cannot compute it.
+    private func value(of attribute: AttributeDescription, in entity: EntityDescription) -> SQLText? {
+        attribute.derivation.flatMap { destination.value(of: $0, for: attribute, in: entity) }
+    }
+}
+
+extension AttributeDescription {
+    /// Whether the value is the time of the object's last change: `now()`.
+    fileprivate var isTimeOfChange: Bool { derivation.flatMap { DerivationShape($0.expression) } == .now }
+}
+
+extension AttributeDescription.Derivation {
+    /// Whether it is the value of another attribute, as it is.
+    fileprivate var isCopy: Bool {
+        guard filter == nil, case .keyPath(let path, of: .evaluatedObject)? = try? Expression(parsing: expression)
+        else { return false }
+        return !path.contains("@")
     }
 }
 

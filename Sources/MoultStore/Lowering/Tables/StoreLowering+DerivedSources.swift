@@ -8,49 +8,59 @@ extension StoreLowering {
     private enum DerivationSource {
         case value(AttributeDescription, of: EntityDescription)
         case links(RelationshipDescription, of: EntityDescription)
+        /// A name that no stored property has.
+        case unknown(String, of: EntityDescription)
     }
 
-    /// Derived attributes that read one another are followed this far.
-    private static let deepest = 8
+    /// Derived attributes that read one another are followed up to this number.
+    private static let limit = 64
 
     /// Returns whether the stored values of a derived attribute are kept: its derivation is the same, and whatever it
     /// reads is carried over unchanged.
-    func isCarried(_ attribute: AttributeDescription, in entity: EntityDescription, depth: Int = 0) -> Bool {
+    func isCarried(_ attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
+        let chain = chain(of: attribute, in: entity)
+        return chain.count < Self.limit && chain.allSatisfy { keepsDerivation(of: $0.attribute, in: $0.entity) }
+    }
+
+    /// Returns an attribute, followed by the derived attributes that it is computed from, at once or through others.
+    func chain(of attribute: AttributeDescription, in entity: EntityDescription)
+        -> [(attribute: AttributeDescription, entity: EntityDescription)]
+    {
+        var chain = [(attribute: attribute, entity: entity)]
+        var seen: Set = [[entity.name, attribute.name]]
+        var next = 0
+        while next < chain.count, chain.count < Self.limit {
+            for case .value(let other, let there) in sources(of: chain[next].attribute, in: chain[next].entity)
+            where other.derivation != nil && seen.insert([there.name, other.name]).inserted {
+                chain.append((other, there))
+            }
+            next += 1
+        }
+        return chain
+    }
+
+    /// Returns whether a derivation is the same, and reads only what is carried over or is derived itself.
+    private func keepsDerivation(of attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
         let contributions = contributions(to: entity)
         if contributions.isEmpty { return true }
         let isSame = contributions.allSatisfy { contribution in
             let old = source.model.attribute(attribute.name, of: contribution.source)
             return old?.derivation == attribute.derivation && old?.isStored == true && old?.type == attribute.type
         }
-        return isSame && depth < Self.deepest
+        return isSame
             && sources(of: attribute, in: entity).allSatisfy { source in
                 switch source {
-                case .value(let attribute, let entity) where attribute.derivation != nil:
-                    isCarried(attribute, in: entity, depth: depth + 1)
                 case .value(let attribute, let entity):
-                    self.contributions(to: entity).allSatisfy { keepsValue(of: attribute, $0) }
+                    attribute.derivation != nil
+                        || self.contributions(to: entity).allSatisfy { keepsValue(of: attribute, $0) }
                 case .links(let relationship, let entity): keepsLinks(of: relationship, in: entity)
+                case .unknown(let name, let entity):
+                    self.contributions(to: entity).allSatisfy { !self.source.model.stores(name, in: $0.source) }
                 }
             }
     }
 
-    /// Returns the number of derived attributes, one after another, that an attribute is computed from.
-    func depth(of attribute: AttributeDescription, in entity: EntityDescription, below depth: Int = 0) -> Int {
-        let below = sources(of: attribute, in: entity).map { source in
-            guard case .value(let other, let entity) = source, other.derivation != nil, depth < Self.deepest else {
-                return 0
-            }
-            return 1 + self.depth(of: other, in: entity, below: depth + 1)
-        }
-        return below.max() ?? 0
-    }
-
     // MARK: - What a derivation reads
-
-    /// Whether the derivation reads more than the time.
-    func readsProperties(_ attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
-        !sources(of: attribute, in: entity).isEmpty
-    }
 
     /// Returns what a derivation reads; nothing if it cannot be parsed. Whether the names of its filter are those of
     /// the object or of the destinations is not publicly known, so both are taken.
@@ -76,8 +86,9 @@ extension StoreLowering {
             return [.links(relationship, of: entity)]
                 + (there.map { there in rest.flatMap { sources(along: $0, of: there, []) } } ?? [])
         }
-        let attribute = destination.model.attribute(names.joined(separator: "."), of: entity)
-        return attribute.map { $0.leaves.filter(\.isStored).map { .value($0, of: entity) } } ?? []
+        let path = names.joined(separator: ".")
+        let leaves = destination.model.attribute(path, of: entity)?.leaves.filter(\.isStored) ?? []
+        return leaves.isEmpty ? [.unknown(path, of: entity)] : leaves.map { .value($0, of: entity) }
     }
 
     // MARK: - What is carried over unchanged
@@ -96,8 +107,9 @@ extension StoreLowering {
         guard mapping.entityMappings.allSatisfy({ $0.policy == nil }), let links = onlyLinks(relationship, of: entity),
             keepsInverse(of: relationship, in: entity, links), conditions(links).isEmpty,
             (links.owners + links.destinations).allSatisfy({ isAlone($0) && $0.shift == 0 }),
-            // A table that is filled anew has each pair once.
-            source.joinTable(named: links.pairs.table)?.mayRepeat != true
+            // A table that is filled anew has each pair once, or from both ends if the relationship is its own inverse.
+            source.joinTable(named: links.pairs.table)?.mayRepeat != true,
+            links.pairs.isReflexive || !isReflexive(relationship, in: entity)
         else { return false }
         return contributions(to: entity).allSatisfy { contribution in
             guard let old = source.model.relationship(relationship.name, of: contribution.source) else { return false }
@@ -106,6 +118,10 @@ extension StoreLowering {
                 && old.isToMany == relationship.isToMany
                 && source.model.isTakenOnce(by: old) == destination.model.isTakenOnce(by: relationship)
         }
+    }
+
+    private func isReflexive(_ relationship: RelationshipDescription, in entity: EntityDescription) -> Bool {
+        RelationshipPairs(relationship.name, of: entity, in: destination)?.isReflexive == true
     }
 
     /// Returns the links of a relationship if all come from the same pairs.
@@ -124,5 +140,13 @@ extension StoreLowering {
         else { return true }
         let isOwn = inverse.name == relationship.name && destination.model.isKind(entity, of: there)
         return isOwn || onlyLinks(inverse, of: there)?.pairs.flipped == links.pairs
+    }
+}
+
+extension ManagedObjectModel {
+    /// Returns whether objects of an entity have a stored property of that name.
+    fileprivate func stores(_ name: String, in entity: EntityDescription) -> Bool {
+        relationship(name, of: entity) != nil
+            || attribute(name, of: entity)?.leaves.contains(where: \.isStored) == true
     }
 }
