@@ -106,7 +106,10 @@ private final class HalvingPolicy: EntityMigrationPolicy {
     override func createDestinationInstances(
         forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
-        guard case .integer(let age)? = source["age"], age >= 5 else { return }
+        guard case .integer(let age)? = source["age"], age >= 5 else {
+            source.outcome = .dropped(reason: "below 5")
+            return
+        }
         for half in [age / 2, age - age / 2] {
             let made = try manager.insertObject(forEntityName: "Pet")
             made["age"] = .integer(half)
