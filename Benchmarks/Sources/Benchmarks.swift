@@ -64,9 +64,12 @@ final class Benchmarks {
         tell("measuring \(name)")
         hasSkipped = !settings.kind.isEmpty || !settings.verbs.isEmpty || settings.isSmall
         do {
-            figures += try measure().map { figure in
+            let before = try ReferenceWork.pace()
+            let measured = try measure()
+            let pace = try (before + ReferenceWork.pace()) / 2
+            figures += measured.map { figure in
                 var figure = figure
-                (figure.group, figure.date) = (name, date)
+                (figure.group, figure.date, figure.pace) = (name, date, pace)
                 return figure
             }
             if !hasSkipped { whole.insert(name) }

@@ -69,6 +69,23 @@ struct BenchmarkBoundTests {
         #expect(try judge(slow, by: small("<= 1.05", "2")).exit == 0)
     }
 
+    @Test func `A bound in a unit of time is as many times wider as the machine is slower`() throws {
+        func exit(_ value: Double, _ unit: String, _ name: String, pace: Double) throws -> Int32 {
+            let results = try write(
+                """
+                {"format": 2, "machine": "a machine", "sqlite": "3.40.1", "small": false, "figures": [
+                    {"group": "command", "name": "status", "rows": null, "date": "2026-11-30", "unit": "\(name)",
+                    "pace": \(pace), "ours": [\(value)], "theirs": []}]}
+                """, to: "results.json")
+            let bound = "\"bound\": \"<= 10 \(unit)\", \"goal\": \"<= 10 \(unit)\""
+            return try judge(results, by: bounds("{\"group\": \"command\", \"figure\": \"*\", \(bound)}")).exit
+        }
+        #expect(try exit(19, "ms", "milliseconds", pace: 1) == 1)
+        #expect(try exit(19, "ms", "milliseconds", pace: 2) == 0)
+        #expect(try exit(21, "s", "seconds", pace: 2) == 1)
+        #expect(try exit(19, "MiB", "mebibytes", pace: 2) == 1)
+    }
+
     @Test func `The most precise bound holds`() throws {
         let results = try results([1.4])
         let exact = #"{"group": "chain", "figure": "10 versions composed / first to last directly", "#

@@ -117,7 +117,8 @@ struct PerformancePage {
         let judged = kept + lines.count { $0.verdict == .missed }
         let goals = lines.count { line in
             line.verdict != .unjudged
-                && line.entry.flatMap { Bound($0.goal) }?.isKept(by: line.figure.values.median) == true
+                && line.entry.flatMap { Bound($0.goal) }?.isKept(
+                    by: line.figure.values.median, spread: line.figure.allowance) == true
         }
         return """
             \(Quantity.count(tables.rows)) rows. Change and commit take \(works) times the time of the SQL statements \

@@ -33,12 +33,17 @@ struct Figure {
     var details: [String: [Double]] = [:]
     /// Further words for the tables, by name.
     var words: [String: String] = [:]
+    /// How many times slower the machine was than the one of the bounds, set by the run.
+    var pace = 1.0
     /// The group that measured it, set by the run.
     var group = ""
     /// The day on which it was measured, set by the run.
     var date = ""
 
     var isRatio: Bool { !theirs.isEmpty }
+
+    /// How many times wider a bound is on this machine: a ratio's is the same on each.
+    var allowance: Double { !isRatio && [.seconds, .milliseconds].contains(unit) ? pace : 1 }
 
     /// The numbers that a bound is about, round by round.
     var values: [Double] {
@@ -78,7 +83,8 @@ extension Figure {
             .init("unit", .string(unit.rawValue)), .init("isSpeed", .bool(isSpeed)),
             .init("median", values.median.isFinite ? .double(values.median) : .null), .init("ours", list(ours)),
             .init("theirs", list(theirs)),
-            .init("options", JSONValue(options)), .init("details", JSONValue(sorted: details.mapValues(list))),
+            .init("pace", .double(pace)), .init("options", JSONValue(options)),
+            .init("details", JSONValue(sorted: details.mapValues(list))),
             .init("words", JSONValue(sorted: words.mapValues(JSONValue.string))),
         ])
     }
@@ -93,8 +99,8 @@ extension Figure {
         self.init(
             name: name, rows: json["rows"]?.integer.map { Int($0) }, ours: ours, theirs: numbers(json["theirs"]),
             isSpeed: json["isSpeed"]?.bool ?? false, unit: unit,
-            options: json["options"]?.array?.compactMap(\.string) ?? [], group: group,
-            date: json["date"]?.string ?? "")
+            options: json["options"]?.array?.compactMap(\.string) ?? [], pace: json["pace"]?.double ?? 1,
+            group: group, date: json["date"]?.string ?? "")
         for member in json["details"]?.members ?? [] { details[member.key] = numbers(member.value) }
         for member in json["words"]?.members ?? [] { words[member.key] = member.value.string }
     }

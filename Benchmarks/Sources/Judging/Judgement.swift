@@ -4,7 +4,8 @@ import MoultBasics
 /// Figures, judged by the committed bounds.
 ///
 /// A bound is missed if the median of the rounds misses it. In a small run, which shares its machine with others, the
-/// best round must miss it too, and the allowed spread makes the bound wider.
+/// best round must miss it too, and the allowed spread makes the bound wider. So does a slow machine, for what has a unit
+/// of time.
 struct Judgement {
     enum Verdict: String {
         case kept
@@ -41,7 +42,8 @@ struct Judgement {
         guard let entry, entry.bound.fits(figure) else { return .noBound }
         guard entry.bound != .none else { return .unjudged }
         let decisive = [figure.values.median] + (isSmall ? [entry.bound.best(of: figure.values)].compactMap { $0 } : [])
-        return decisive.contains { entry.bound.isKept(by: $0, spread: entry.spread) } ? .kept : .missed
+        let spread = entry.spread * figure.allowance
+        return decisive.contains { entry.bound.isKept(by: $0, spread: spread) } ? .kept : .missed
     }
 
     var missed: [Line] { lines.filter { $0.verdict == .missed } }
@@ -95,6 +97,7 @@ struct Judgement {
 extension Judgement.Line {
     var boundText: String {
         guard let entry, entry.bound != .none else { return "" }
-        return entry.spread > 1 ? "\(entry.text) × \(entry.spread.decimals(2))" : entry.text
+        let spread = entry.spread * figure.allowance
+        return spread > 1 ? "\(entry.text) × \(spread.decimals(2))" : entry.text
     }
 }
