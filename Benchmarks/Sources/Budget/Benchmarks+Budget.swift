@@ -72,7 +72,8 @@ private struct BudgetRun {
         let expected = try runWhole(store)
         let copy = try store.copy("calls")
         defer { BenchmarkStore.remove(copy) }
-        budget = max(whole / 10, (longestUnit.seconds * 1000).rounded(.up) / 1000)
+        // The plan's seconds are those of a fast machine.
+        budget = max(whole / 10, (longestUnit.seconds * (try ReferenceWork.pace()) * 1000).rounded(.up) / 1000)
         while calls.last?.result != "finished" {
             let json = try Command.child("budget", "call", copy, kind.rawValue, String(budget)).run().json
             let call = Call(
