@@ -22,8 +22,21 @@ struct ImportTable {
     /// A row of the file, with the number of its first line.
     struct Row {
         let line: Int
-        /// The values by column.
-        let values: [String: Value]
+        fileprivate let source: Source
+
+        fileprivate enum Source {
+            case fields([CSVReader.Field], places: [String: Int], isExact: Bool)
+            case members([String: JSONValue])
+        }
+
+        /// The value of a column; nil if the row has none.
+        subscript(column: String) -> Value? {
+            switch source {
+            case .fields(let fields, let places, let isExact):
+                places[column].map { Value(fields[$0], isExact: isExact) }
+            case .members(let members): members[column].map(Value.json)
+            }
+        }
     }
 
     /// A value, as the file contains it.
@@ -36,7 +49,7 @@ struct ImportTable {
         var isNull: Bool { if case .json(.null) = self { true } else { false } }
     }
 
-    /// Reads the whole file once.
+    /// Reads the whole file once; of CSV no values, which the first pass over the rows checks.
     ///
     /// - Parameters:
     ///   - isExact: whether an apostrophe before a formula is part of the text.
@@ -50,7 +63,7 @@ struct ImportTable {
             var csv = try CSVReader(FileBytes(path))
             columns = csv.columns
             try Self.check(columns, path)
-            while try csv.next() != nil { count += 1 }
+            while try csv.skip() { count += 1 }
         } else {
             var known: Set<String> = []
             try Self.forEachObject(of: path) { _, members in
@@ -67,14 +80,15 @@ struct ImportTable {
     func forEachRow(_ body: (Row) throws -> Void) throws {
         guard path.hasSuffix(".csv") else {
             return try Self.forEachObject(of: path) { line, members in
-                let values = members.map { (names[$0.key] ?? $0.key, Value.json($0.value)) }
-                try body(Row(line: line, values: Dictionary(values, uniquingKeysWith: { first, _ in first })))
+                let values = members.map { (names[$0.key] ?? $0.key, $0.value) }
+                try body(
+                    Row(line: line, source: .members(Dictionary(values, uniquingKeysWith: { first, _ in first }))))
             }
         }
         var csv = try CSVReader(FileBytes(path))
+        let places = Dictionary(zip(columns, columns.indices), uniquingKeysWith: { first, _ in first })
         while let row = try csv.next() {
-            let values = zip(columns, row.fields.map { Value($0, isExact: isExact) })
-            try body(Row(line: row.line, values: Dictionary(values, uniquingKeysWith: { first, _ in first })))
+            try body(Row(line: row.line, source: .fields(row.fields, places: places, isExact: isExact)))
         }
     }
 
@@ -226,9 +240,9 @@ extension AttributeType {
 extension [UInt8] {
     /// Returns nil for a text that does not consist of pairs of hexadecimal digits.
     fileprivate init?(hexadecimal text: Substring) {
-        let digits = text.compactMap(\.hexDigitValue)
+        let digits = text.utf8.compactMap(\.hexadecimalDigit)
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-        self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        self = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }
 
@@ -268,6 +282,22 @@ struct FileBytes {
     ///
     /// - Throws: `usage` if there are more than fit into memory.
     mutating func take(before end: UInt8, or other: UInt8? = nil, into taken: inout [UInt8]) throws {
+        let path = path
+        try step(before: end, or: other) { bytes in
+            taken += bytes
+            guard taken.count <= POSIXSystem.largestText else {
+                throw MigrationError(
+                    .usage, "A line or field has more than \(POSIXSystem.largestText) bytes.", place: path,
+                    remedy: "Correct the file. Nothing was imported.")
+            }
+        }
+    }
+
+    /// Steps over the bytes before the next `end` or `other`, or before the end of the file, and gives them to `body` in
+    /// pieces.
+    mutating func step(
+        before end: UInt8, or other: UInt8? = nil, _ body: (ArraySlice<UInt8>) throws -> Void = { _ in }
+    ) throws {
         let other = other ?? end
         while try peek() != nil {
             let begin = position
@@ -276,12 +306,7 @@ struct FileBytes {
                 while place < bytes.count, bytes[place] != end, bytes[place] != other { place += 1 }
                 return place
             }
-            taken += piece[begin..<position]
-            guard taken.count <= POSIXSystem.largestText else {
-                throw MigrationError(
-                    .usage, "A line or field has more than \(POSIXSystem.largestText) bytes.", place: path,
-                    remedy: "Correct the file. Nothing was imported.")
-            }
+            try body(piece[begin..<position])
             if position < piece.count { break }
         }
     }
@@ -335,6 +360,26 @@ struct CSVReader {
         return row
     }
 
+    /// Steps over the next row without a look at its values; returns false at the end. What is wrong in the row shows when
+    /// it is read.
+    mutating func skip() throws -> Bool {
+        guard try bytes.peek() != nil else { return false }
+        repeat {
+            guard try bytes.take(quote) else {
+                try bytes.step(before: comma, or: feed)
+                continue
+            }
+            repeat {
+                try bytes.step(before: quote)
+                guard try bytes.take(quote) else { return true }
+            } while try bytes.take(quote)
+            // Text after the closing mark is an error of the row.
+            try bytes.step(before: comma, or: feed)
+        } while try bytes.take(comma)
+        _ = try bytes.take(feed)
+        return true
+    }
+
     private mutating func record() throws -> (line: Int, fields: [Field])? {
         guard try bytes.peek() != nil else { return nil }
         let start = line
@@ -369,8 +414,7 @@ struct CSVReader {
     }
 
     private func text(_ bytes: [UInt8]) throws -> String {
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard text.utf8.elementsEqual(bytes) else { throw wrong("The text is not UTF-8.", line) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw wrong("The text is not UTF-8.", line) }
         return text
     }
 

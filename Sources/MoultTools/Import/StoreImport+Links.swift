@@ -29,7 +29,7 @@ extension StoreImport {
 
     func link(_ object: Object, _ row: ImportTable.Row, _ table: ImportTable, _ link: Link) throws {
         let (relationship, name) = (link.relationship, link.relationship.name)
-        if let value = row.values[name], !value.isNull {
+        if let value = row[name], !value.isNull {
             if relationship.isToMany {
                 guard case .json(.array(let keys)) = value else {
                     throw wrong("\(name) is to-many, so it takes a list of keys.", table, row)
@@ -41,7 +41,7 @@ extension StoreImport {
             }
         }
         for (column, attribute) in link.paths {
-            guard let value = row.values[column], !value.isNull else { continue }
+            guard let value = row[column], !value.isNull else { continue }
             try object.setToOne(name, try destination(of: relationship, where: attribute, is: value, row, table))
         }
     }
@@ -58,10 +58,10 @@ extension StoreImport {
         var lists: [(owner: Object, objects: [(position: Int64, object: Object)])] = []
         var places: [ObjectID: Int] = [:]
         try table.forEachRow { row in
-            guard let own = row.values[table.columns[0]], let other = row.values[destination] else { return }
+            guard let own = row[table.columns[0]], let other = row[destination] else { return }
             let owner = try self.object(of: entity, key(own, table, row), row, table)
             let object = try self.destination(of: relationship, other, row, table)
-            let position = try row.values["position"].flatMap { $0.isNull ? nil : try key($0, table, row) } ?? 0
+            let position = try row["position"].flatMap { $0.isNull ? nil : try key($0, table, row) } ?? 0
             if let place = places[owner.id] {
                 lists[place].objects.append((position, object))
             } else {

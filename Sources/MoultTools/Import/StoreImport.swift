@@ -218,7 +218,7 @@ package final class StoreImport {
         try table.forEachRow { row in
             WorkMeter.current?.advance()
             var entity = entity
-            if case .text(let name)? = row.values[ImportTable.entity].flatMap(Self.plain), name != entity.name {
+            if case .text(let name)? = row[ImportTable.entity].flatMap(Self.plain), name != entity.name {
                 guard let other = model.entity(name), model.isKind(other, of: entity) else {
                     throw wrong("The column entity names neither \(entity.name) nor a sub-entity of it.", table, row)
                 }
@@ -230,7 +230,7 @@ package final class StoreImport {
                 ?? model.storedAttributes(of: entity).filter { $0.description.derivation == nil }
             attributes[entity.name] = own
             for attribute in own {
-                guard let value = row.values[attribute.name] else { continue }
+                guard let value = row[attribute.name] else { continue }
                 let fitting = try self.value(value, attribute, table, row)
                 do {
                     try object.setAttribute(attribute.name, fitting)
@@ -239,7 +239,7 @@ package final class StoreImport {
                 }
             }
             origins.append((object, row.line, place))
-            guard let value = row.values[ImportTable.key], !value.isNull else { return }
+            guard let value = row[ImportTable.key], !value.isNull else { return }
             let key = try key(value, table, row)
             guard imported[model.root(of: entity).name, default: [:]].updateValue(object, forKey: key) == nil else {
                 throw wrong("Another row has the key \(key) too.", table, row)
