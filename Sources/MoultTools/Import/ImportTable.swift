@@ -238,9 +238,11 @@ extension AttributeType {
 }
 
 extension [UInt8] {
+    private static let digits = Array("0123456789abcdefABCDEF".utf8)
+
     /// Returns nil for a text that does not consist of pairs of hexadecimal digits.
     fileprivate init?(hexadecimal text: Substring) {
-        let digits = text.utf8.compactMap(\.hexadecimalDigit)
+        let digits = text.utf8.compactMap(Self.digits.firstIndex(of:)).map { UInt8($0 < 16 ? $0 : $0 - 6) }
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
         self = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
